@@ -1,0 +1,147 @@
+package gadget
+
+import (
+	"fmt"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/internal/poseidon"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// Poseidon hashes p.Arity numbers by neptune's legacy circuit (§3.2), which every published
+// parameter file was made for. Each of its rows allocates one variable: 311, 377, 505 and 598 for
+// arities 2, 4, 8 and 11.
+func Poseidon(b pce.Builder, p *poseidon.Params, preimage []pce.Num) pce.Num {
+	if len(preimage) != p.Arity {
+		b.Fail(fmt.Errorf("gadget: poseidon of arity %d over %d numbers", p.Arity, len(preimage)))
+	}
+	name := fmt.Sprintf("poseidon-%d-%s", p.Arity, p.Tag.String())
+	out := b.Block(name, nums(preimage), func(b pce.Builder, in []pce.Arg) []pce.Arg {
+		h := permutation{b: b, p: p, constants: p.CompressedRoundConstants}
+		return []pce.Arg{h.hash(in)}
+	})
+	return out[0].(pce.Num)
+}
+
+// nums is a list of numbers as block arguments.
+func nums(ns []pce.Num) []pce.Arg {
+	args := make([]pce.Arg, len(ns))
+	for i, n := range ns {
+		args[i] = n
+	}
+	return args
+}
+
+// element is an entry of the state: a variable after an S-box, a combination after a linear layer.
+type element struct {
+	allocated bool
+	num       pce.Num
+	lc        pce.LC
+}
+
+// addTo adds k times the element to l.
+func (e *element) addTo(l *pce.LC, k fr.Element) {
+	if e.allocated {
+		l.AddNum(e.num, k)
+	} else {
+		l.AddScaled(&e.lc, k)
+	}
+}
+
+type permutation struct {
+	b         pce.Builder
+	p         *poseidon.Params
+	state     []element
+	constants []fr.Element // those not yet used
+}
+
+// constant takes the next round constant.
+func (h *permutation) constant() *fr.Element {
+	c := &h.constants[0]
+	h.constants = h.constants[1:]
+	return c
+}
+
+func (h *permutation) hash(preimage []pce.Arg) pce.Num {
+	h.firstRound(preimage)
+	h.dense(h.p.MDS)
+	half := h.p.FullRounds / 2
+	for r := 1; r < half; r++ {
+		h.fullRound()
+		if r < half-1 {
+			h.dense(h.p.MDS)
+		} else {
+			h.dense(h.p.PreSparse)
+		}
+	}
+	for q := range h.p.PartialRounds {
+		h.sbox(0, h.constant())
+		h.sparse(&h.p.Sparse[q])
+	}
+	for r := 1; r < half; r++ {
+		h.fullRound()
+		h.dense(h.p.MDS)
+	}
+	for i := range h.state {
+		h.sbox(i, nil)
+	}
+	h.dense(h.p.MDS)
+	return h.variable(1)
+}
+
+// firstRound adds constants before its S-boxes, and has the tag's S-box done in advance.
+func (h *permutation) firstRound(preimage []pce.Arg) {
+	t := h.p.Width
+	before, after := h.constants[:t], h.constants[t:2*t]
+	h.constants = h.constants[2*t:]
+	h.state = make([]element, t)
+	h.state[0].lc.AddOne(h.p.FirstRoundTag())
+	for i := 1; i < t; i++ {
+		x := preimage[i-1].(pce.Num)
+		h.state[i] = element{allocated: true, num: h.b.SBox(x, &before[i], &after[i])}
+	}
+}
+
+func (h *permutation) fullRound() {
+	for i := range h.state {
+		h.sbox(i, h.constant())
+	}
+}
+
+func (h *permutation) sbox(i int, post *fr.Element) {
+	h.state[i] = element{allocated: true, num: h.b.SBox(h.variable(i), nil, post)}
+}
+
+// variable is state element i as a variable, allocated if it is a combination.
+func (h *permutation) variable(i int) pce.Num {
+	if e := &h.state[i]; e.allocated {
+		return e.num
+	}
+	return h.b.Allocated(h.state[i].lc)
+}
+
+// dense multiplies the state as a row vector by m.
+func (h *permutation) dense(m [][]fr.Element) {
+	next := make([]element, len(h.state))
+	for j := range next {
+		for i := range h.state {
+			h.state[i].addTo(&next[j].lc, m[i][j])
+		}
+	}
+	h.state = next
+}
+
+// sparse multiplies the state by a matrix that has only a first column W, a first row (W[0], V) and
+// ones. All elements but the first stay combinations, which grow by a term in each partial round.
+func (h *permutation) sparse(m *poseidon.SparseMatrix) {
+	first := h.state[0]
+	var sum pce.LC
+	for i := range h.state {
+		h.state[i].addTo(&sum, m.W[i])
+	}
+	for j := 1; j < len(h.state); j++ {
+		first.addTo(&h.state[j].lc, m.V[j-1])
+	}
+	h.state[0] = element{lc: sum}
+}

@@ -1,0 +1,50 @@
+package porep
+
+import (
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/circuits/gadget"
+)
+
+// Shape is the arities of a sealed tree (tree C and tree R): a base of Base-ary levels, then one
+// level of arity Sub and one of arity Top; Sub and Top may be 0 (spec §4).
+type Shape struct{ Base, Sub, Top int }
+
+// Params are the sizes that decide a PoRep circuit's constraints (spec §5.1).
+type Params struct {
+	SectorSize uint64 // bytes
+	Shape      Shape
+	Layers     int // labels per column
+	Partitions int
+	Challenges int // per partition
+}
+
+// Nodes is the number of 32-byte nodes of a sector.
+func (p Params) Nodes() uint64 { return p.SectorSize / 32 }
+
+// PathElement is one level of a Merkle path.
+type PathElement = gadget.PathElement
+
+// MerklePath is an inclusion path from a leaf to the root: base levels, then sub, then top.
+type MerklePath struct {
+	Root, Leaf fr.Element
+	Levels     []PathElement
+}
+
+// Column is a parent's labels in all layers, layer 1 first, and its inclusion in tree C (the leaf of
+// the path is the hash of the labels).
+type Column struct {
+	Node uint64
+	Rows []fr.Element // one a layer
+	Path MerklePath
+}
+
+// Challenge is the vanilla proof of one challenged node, as far as the circuit needs it.
+type Challenge struct {
+	Node  uint64     // the challenged node
+	DPath MerklePath // data leaf in tree D (binary, SHA-256)
+	RPath MerklePath // encoded leaf in tree R
+	CPath MerklePath // column hash of the challenged node in tree C
+	Drg   [6]Column
+	Exp   [8]Column
+}

@@ -1,0 +1,193 @@
+package pce
+
+import (
+	"sort"
+	"sync"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+)
+
+// System is a pre-compiled constraint system: the rows of a circuit, kept as templates of its blocks
+// and a tree of calls. It is immutable and safe for concurrent use.
+type System struct {
+	name      string
+	dict      []fr.Element
+	templates []*template // the first is the whole circuit
+
+	layout func() *Layout
+	close  func() error
+}
+
+func newSystem(name string, dict []fr.Element, templates []*template) *System {
+	s := &System{name: name, dict: dict, templates: templates}
+	s.layout = sync.OnceValue(s.makeLayout)
+	return s
+}
+
+// Name is the circuit's name.
+func (s *System) Name() string { return s.name }
+
+// Layout is the system's layout. It is made at the first call.
+func (s *System) Layout() *Layout { return s.layout() }
+
+// Counts are the system's sizes.
+func (s *System) Counts() Counts {
+	t := s.root()
+	return Counts{
+		Rows: int(t.rows), Inputs: int(t.inputs),
+		Aux: int(t.bits) + int(t.dense), Bits: int(t.bits), Dense: int(t.dense),
+	}
+}
+
+// FullRows is the number of rows that prover and key generator use: the circuit's, and one row
+// I[i] * 0 = 0 for every input, ONE included (circuits.md §1.4).
+func (s *System) FullRows() int { return s.Counts().Rows + s.Counts().Inputs }
+
+// Stats are figures about the stored form.
+type Stats struct {
+	Templates    int
+	StoredRows   int // rows in templates
+	StoredTerms  int // coefficients in templates
+	Calls        int // blocks in templates
+	Coefficients int // distinct ones
+	Instances    int // blocks in the whole circuit
+}
+
+// Stats counts what is stored.
+func (s *System) Stats() Stats {
+	st := Stats{Templates: len(s.templates), Coefficients: len(s.dict)}
+	for _, t := range s.templates {
+		st.StoredRows += t.ownRows()
+		st.StoredTerms += len(t.terms)
+		st.Calls += len(t.calls)
+	}
+	s.walk(visitor{enter: func(*instance) { st.Instances++ }})
+	return st
+}
+
+// Close releases the file behind a system that [Open] made; others have nothing to release. The
+// system must not be in use.
+func (s *System) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+func (s *System) root() *template { return s.templates[0] }
+
+// instance is one block of the unfolded circuit.
+type instance struct {
+	t                      *template
+	row, input, bit, dense uint32   // numbers of its first row and variables in the whole circuit
+	slots                  []uint32 // packed refs of what its slots stand for, numbered in the whole circuit
+}
+
+// resolve is the packed ref in the whole circuit of a packed ref in the block.
+func (in *instance) resolve(v uint32) uint32 {
+	switch kind(v >> kindShift) {
+	case kindInput:
+		return v + in.input
+	case kindBit:
+		return v + in.bit
+	case kindDense:
+		return v + in.dense
+	case kindSlot:
+		return in.slots[v&maxIndex]
+	}
+	return v
+}
+
+// visitor says what to do on a walk through all blocks in row order. Nil functions are skipped.
+type visitor struct {
+	// enter is called once for each block, before anything else of it. The instance may be kept.
+	enter func(in *instance)
+	// rows is called for each stretch of own rows from to to−1; the first is row first of the circuit.
+	rows func(in *instance, from, to int, first uint32)
+	// run is called for each stretch of own private variables, in order of allocation relative to
+	// nested blocks.
+	run func(r classRun)
+}
+
+func (s *System) walk(v visitor) {
+	s.walkInstance(&instance{t: s.root()}, v)
+}
+
+func (s *System) walkInstance(in *instance, v visitor) {
+	if v.enter != nil {
+		v.enter(in)
+	}
+	t, row, ownRow, run := in.t, in.row, 0, 0
+	upTo := func(ownRows, runs int) {
+		if n := ownRows - ownRow; n > 0 {
+			if v.rows != nil {
+				v.rows(in, ownRow, ownRows, row)
+			}
+			row += uint32(n)
+			ownRow = ownRows
+		}
+		for ; run < runs; run++ {
+			if v.run != nil {
+				v.run(t.runs[run])
+			}
+		}
+	}
+	for i := range t.calls {
+		c := &t.calls[i]
+		upTo(int(c.ownRows), int(c.runs))
+		sub := s.templates[c.template]
+		child := &instance{
+			t: sub, row: row,
+			input: in.input + c.inputs, bit: in.bit + c.bits, dense: in.dense + c.dense,
+			slots: make([]uint32, sub.slots),
+		}
+		for k := range child.slots {
+			child.slots[k] = in.resolve(t.binds[int(c.binds)+k])
+		}
+		s.walkInstance(child, v)
+		row += sub.rows
+	}
+	upTo(t.ownRows(), len(t.runs))
+}
+
+// makeLayout walks the whole circuit for the runs and the densities.
+func (s *System) makeLayout() *Layout {
+	var l runList
+	var d classDensities
+	used := s.usedVariables()
+	s.walk(visitor{
+		run: func(r classRun) { l.add(int(r.count()), r.bit()) },
+		enter: func(in *instance) {
+			for m, vars := range used[in.t] {
+				for _, v := range vars {
+					d.mark(m, in.resolve(v))
+				}
+			}
+		},
+	})
+	return newLayout(s.Counts(), l.runs, &d)
+}
+
+// usedVariables lists, for each template, the variables that its own rows use with a non-zero
+// coefficient in A and in B, as packed refs in ascending order.
+func (s *System) usedVariables() map[*template][2][]uint32 {
+	used := make(map[*template][2][]uint32, len(s.templates))
+	for _, t := range s.templates {
+		var u [2][]uint32
+		for m := range u {
+			seen := make(map[uint32]struct{})
+			for i := range t.ownRows() {
+				for _, x := range t.rowTerms(i, m) {
+					if _, ok := seen[x.Var]; ok || s.dict[x.Coeff].IsZero() {
+						continue
+					}
+					seen[x.Var] = struct{}{}
+					u[m] = append(u[m], x.Var)
+				}
+			}
+			sort.Slice(u[m], func(i, j int) bool { return u[m][i] < u[m][j] })
+		}
+		used[t] = u
+	}
+	return used
+}
