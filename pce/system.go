@@ -1,7 +1,6 @@
 package pce
 
 import (
-	"sort"
 	"sync"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -15,12 +14,13 @@ type System struct {
 	templates []*template // the first is the whole circuit
 
 	layout func() *Layout
-	close  func() error
+	digest func() [32]byte
 }
 
 func newSystem(name string, dict []fr.Element, templates []*template) *System {
 	s := &System{name: name, dict: dict, templates: templates}
 	s.layout = sync.OnceValue(s.makeLayout)
+	s.digest = sync.OnceValue(s.makeDigest)
 	return s
 }
 
@@ -61,17 +61,24 @@ func (s *System) Stats() Stats {
 		st.StoredTerms += len(t.terms)
 		st.Calls += len(t.calls)
 	}
-	s.walk(visitor{enter: func(*instance) { st.Instances++ }})
+	st.Instances = int(s.instances())
 	return st
 }
 
-// Close releases the file behind a system that [Open] made; others have nothing to release. The
-// system must not be in use.
-func (s *System) Close() error {
-	if s.close == nil {
-		return nil
+// maxInstances bounds the blocks of a circuit. The largest Filecoin circuit has some 300,000.
+const maxInstances = 1 << 24
+
+// instances is the number of blocks in the whole circuit, at most maxInstances + 1.
+func (s *System) instances() uint64 {
+	n := make([]uint64, len(s.templates))
+	for k := range s.templates {
+		i := (k + 1) % len(n) // the root last: it may call all others
+		n[i] = 1
+		for _, c := range s.templates[i].calls {
+			n[i] = min(n[i]+n[c.template], maxInstances+1)
+		}
 	}
-	return s.close()
+	return n[0]
 }
 
 func (s *System) root() *template { return s.templates[0] }
@@ -148,46 +155,4 @@ func (s *System) walkInstance(in *instance, v visitor) {
 		row += sub.rows
 	}
 	upTo(t.ownRows(), len(t.runs))
-}
-
-// makeLayout walks the whole circuit for the runs and the densities.
-func (s *System) makeLayout() *Layout {
-	var l runList
-	var d classDensities
-	used := s.usedVariables()
-	s.walk(visitor{
-		run: func(r classRun) { l.add(int(r.count()), r.bit()) },
-		enter: func(in *instance) {
-			for m, vars := range used[in.t] {
-				for _, v := range vars {
-					d.mark(m, in.resolve(v))
-				}
-			}
-		},
-	})
-	return newLayout(s.Counts(), l.runs, &d)
-}
-
-// usedVariables lists, for each template, the variables that its own rows use with a non-zero
-// coefficient in A and in B, as packed refs in ascending order.
-func (s *System) usedVariables() map[*template][2][]uint32 {
-	used := make(map[*template][2][]uint32, len(s.templates))
-	for _, t := range s.templates {
-		var u [2][]uint32
-		for m := range u {
-			seen := make(map[uint32]struct{})
-			for i := range t.ownRows() {
-				for _, x := range t.rowTerms(i, m) {
-					if _, ok := seen[x.Var]; ok || s.dict[x.Coeff].IsZero() {
-						continue
-					}
-					seen[x.Var] = struct{}{}
-					u[m] = append(u[m], x.Var)
-				}
-			}
-			sort.Slice(u[m], func(i, j int) bool { return u[m][i] < u[m][j] })
-		}
-		used[t] = u
-	}
-	return used
 }

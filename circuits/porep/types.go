@@ -45,6 +45,9 @@ type Challenge struct {
 	DPath MerklePath // data leaf in tree D (binary, SHA-256)
 	RPath MerklePath // encoded leaf in tree R
 	CPath MerklePath // column hash of the challenged node in tree C
-	Drg   [6]Column
-	Exp   [8]Column
+	// Labels are the challenged node's own labels in all layers, layer 1 first. The circuit computes
+	// them again and does not read these: they are for the native check only, and may be nil.
+	Labels []fr.Element
+	Drg    [6]Column
+	Exp    [8]Column
 }

@@ -1,0 +1,66 @@
+package porep
+
+import (
+	"fmt"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+)
+
+// claim validates the statement of c.
+func (c *C1) claim() (*claim, error) {
+	return newClaim(c.Proof, &c.Params, c.ReplicaID, c.CommR, c.CommD, c.Seed)
+}
+
+// Statement is the statement that c proves, if it is of the given sector of the given miner. If it is
+// not, the replica id differs and the error wraps [ErrReplicaID].
+func (c *C1) Statement(actor, sector uint64) (*Statement, error) {
+	params := c.Params
+	s := &Statement{
+		Proof: c.Proof, ProverID: ProverID(actor), SectorNumber: sector,
+		Ticket: c.Ticket, Seed: c.Seed, CommR: c.CommR, CommD: c.CommD, Params: &params,
+	}
+	if got := s.ReplicaID(); got != c.ReplicaID {
+		return nil, fmt.Errorf("%w: %x, but miner %d sector %d gives %x", ErrReplicaID, c.ReplicaID, actor, sector, got)
+	}
+	return s, nil
+}
+
+// PublicInputs are the public inputs of each partition without ONE, computed from the replica id, the
+// commitments and the seed of c alone; the vanilla proofs have no part in them. Errors as for
+// [Statement.Validate].
+func (c *C1) PublicInputs() ([][]fr.Element, error) {
+	cl, err := c.claim()
+	if err != nil {
+		return nil, err
+	}
+	return cl.publicInputs(), nil
+}
+
+// Circuits are the circuits of all partitions, in order, with their witnesses and public inputs. They
+// share the vanilla proofs of c. They are satisfied if [C1.Check] is content; Circuits itself only
+// checks that everything has the right shape.
+//
+// # Errors
+//
+// Those of [Statement.Validate]; an error that wraps [ErrCount] for a C1 that does not have the shape
+// of its parameters, which decoding never gives.
+func (c *C1) Circuits() ([]*Circuit, error) {
+	cl, err := c.claim()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.shaped(); err != nil {
+		return nil, err
+	}
+	out := make([]*Circuit, len(c.Partitions))
+	for k, p := range c.Partitions {
+		out[k] = &Circuit{
+			Params:    c.Params,
+			ReplicaID: cl.replicaID, CommD: cl.commD, CommR: cl.commR,
+			CommRLast: p[0].RPath.Root, CommC: p[0].CPath.Root,
+			Challenges: p,
+			Public:     cl.partitionInputs(k),
+		}
+	}
+	return out, nil
+}

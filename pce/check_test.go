@@ -1,0 +1,128 @@
+package pce
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCheckNamesTheRow alters every value of a witness in turn; each must break a row, and Check must
+// name one that has the value in it.
+func TestCheckNamesTheRow(t *testing.T) {
+	s := func(b Builder) error {
+		x := b.Alloc(fr.NewElement(3))
+		b.Within("squares", func() {
+			for range 2 {
+				x = b.Block("square", []Arg{x}, square)[0].(Num)
+			}
+		})
+		b.Inputize(x)
+		return nil
+	}
+	ctx := t.Context()
+	w, rows, err := Direct(ctx, s)
+	require.NoError(t, err)
+	require.NoError(t, CheckWitness(ctx, s, w))
+	broken := func(alter func(w *Witness)) {
+		t.Helper()
+		bad := *w
+		bad.Inputs, bad.Bits, bad.Dense = slices.Clone(w.Inputs), slices.Clone(w.Bits), slices.Clone(w.Dense)
+		alter(&bad)
+		var re *RowError
+		err := CheckWitness(ctx, s, &bad)
+		require.ErrorIs(t, err, ErrUnsatisfied)
+		require.ErrorAs(t, err, &re)
+		require.Less(t, re.Row, rows.Layout.Counts.Rows)
+		require.Contains(t, re.Path, "circuit")
+	}
+	for i := 1; i < len(w.Inputs); i++ {
+		broken(func(w *Witness) { w.Inputs[i].Double(&w.Inputs[i]).Add(&w.Inputs[i], &pow2[0]) })
+	}
+	for i := range w.NumBits {
+		broken(func(w *Witness) { w.Bits[i/64] ^= 1 << (i % 64) })
+	}
+	for i := range w.Dense {
+		broken(func(w *Witness) { w.Dense[i].Add(&w.Dense[i], &pow2[0]) })
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	err := Check(t.Context(), func(b Builder) error {
+		x := b.Alloc(fr.NewElement(3))
+		b.Within("outer", func() {
+			b.Blocks("inner", 3, func(int) []Arg { return []Arg{x} }, func(b Builder, i int, in []Arg) []Arg {
+				y := b.Alloc(fr.NewElement(uint64(i)))
+				z := b.Alloc(fr.NewElement(min(uint64(i), 1)))
+				b.Equal(y, z)
+				return nil
+			})
+		})
+		return nil
+	})
+	var re *RowError
+	require.ErrorAs(t, err, &re)
+	require.Equal(t, RowError{Row: 2, Path: "circuit/outer/inner[2]"}, *re)
+}
+
+func TestEvalRefusesOtherWitness(t *testing.T) {
+	sys := record(t, many(4))
+	w, err := MakeWitness(t.Context(), many(4), nil)
+	require.NoError(t, err)
+	abc := make([]fr.Element, sys.FullRows())
+	require.NoError(t, sys.Eval(t.Context(), w, abc, abc, abc))
+	require.Error(t, sys.Eval(t.Context(), w, abc[1:], abc, abc), "wrong length")
+
+	other, err := MakeWitness(t.Context(), many(5), nil)
+	require.NoError(t, err)
+	short := *w
+	short.Bits = w.Bits[:len(w.Bits)-1]
+	moved := *w // the same counts in another order
+	moved.Layout[0] ^= 1
+	for _, bad := range []*Witness{other, &short, &moved, {}} {
+		err := sys.Eval(t.Context(), bad, abc, abc, abc)
+		require.ErrorIs(t, err, ErrLayout)
+		var le *LayoutError
+		require.ErrorAs(t, err, &le)
+		require.Equal(t, sys.Layout().Digest, le.Want)
+		require.Equal(t, bad.Layout, le.Got)
+		require.ErrorIs(t, sys.Layout().Expand(bad, nil), ErrLayout)
+	}
+}
+
+// TestTranspose: Σ_rows weight·(row · z) is the same whether rows or columns are summed first.
+func TestTranspose(t *testing.T) {
+	ctx, r := t.Context(), newRand(5)
+	s := many(9)
+	sys := record(t, s)
+	w, err := MakeWitness(ctx, s, nil)
+	require.NoError(t, err)
+	n := sys.FullRows()
+	abc := [3][]fr.Element{make([]fr.Element, n), make([]fr.Element, n), make([]fr.Element, n)}
+	require.NoError(t, sys.Eval(ctx, w, abc[0], abc[1], abc[2]))
+	weights := make([]fr.Element, n)
+	for i := range weights {
+		weights[i] = randomElement(r)
+	}
+	cols, err := sys.Transpose(ctx, weights)
+	require.NoError(t, err)
+	aux := make([]fr.Element, sys.Counts().Aux)
+	require.NoError(t, sys.Layout().Expand(w, aux))
+	for m, col := range []Column{cols.A, cols.B, cols.C} {
+		require.Equal(t, innerProduct(weights, abc[m]),
+			*new(fr.Element).Add(ptr(innerProduct(col.Inputs, w.Inputs)), ptr(innerProduct(col.Aux, aux))), "%c", "ABC"[m])
+	}
+	_, err = sys.Transpose(ctx, weights[1:])
+	require.Error(t, err)
+}
+
+func innerProduct(x, y []fr.Element) fr.Element {
+	var sum, p fr.Element
+	for i := range x {
+		sum.Add(&sum, p.Mul(&x[i], &y[i]))
+	}
+	return sum
+}
+
+func ptr(e fr.Element) *fr.Element { return &e }
