@@ -1,7 +1,9 @@
 package pce
 
 import (
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -126,3 +128,34 @@ func innerProduct(x, y []fr.Element) fr.Element {
 }
 
 func ptr(e fr.Element) *fr.Element { return &e }
+
+func TestEvalTiles(t *testing.T) {
+	ctx := t.Context()
+	s := many(100) // more rows than a tile has
+	sys := record(t, s)
+	w, err := MakeWitness(ctx, s, nil)
+	require.NoError(t, err)
+	n := sys.Counts().Rows
+	require.Greater(t, n, stretchRows)
+	want := [3][]fr.Element{make([]fr.Element, sys.FullRows()), make([]fr.Element, sys.FullRows()), make([]fr.Element, sys.FullRows())}
+	require.NoError(t, sys.Eval(ctx, w, want[0], want[1], want[2]))
+	var mu sync.Mutex
+	got := [3][]fr.Element{make([]fr.Element, n), make([]fr.Element, n), make([]fr.Element, n)}
+	covered := 0
+	require.NoError(t, sys.EvalTiles(ctx, w, func(first int, a, b, c []fr.Element) error {
+		mu.Lock()
+		defer mu.Unlock()
+		covered += len(a)
+		for m, v := range [3][]fr.Element{a, b, c} {
+			copy(got[m][first:], v)
+		}
+		return nil
+	}))
+	require.Equal(t, n, covered)
+	for m := range got {
+		require.True(t, slices.Equal(want[m][:n], got[m]))
+	}
+	stop := errors.New("stop")
+	require.ErrorIs(t, sys.EvalTiles(ctx, w, func(int, []fr.Element, []fr.Element, []fr.Element) error { return stop }), stop)
+	require.ErrorIs(t, sys.EvalTiles(ctx, &Witness{}, nil), ErrLayout)
+}

@@ -16,20 +16,58 @@ import (
 //
 // It returns a *LayoutError if the witness was made for other rows, and the cause of ctx's end.
 func (s *System) Eval(ctx context.Context, w *Witness, a, b, c []fr.Element) error {
-	if err := s.Layout().Match(w); err != nil {
-		return err
-	}
-	out := [3][]fr.Element{a, b, c}
-	for m, o := range out {
+	for m, o := range [3][]fr.Element{a, b, c} {
 		if len(o) != s.FullRows() {
 			return fmt.Errorf("pce: evaluate %s: %d values for %c, want %d", s.name, len(o), "abc"[m], s.FullRows())
 		}
+	}
+	err := s.eachStretch(ctx, w, func() func(x *stretch) error {
+		return func(x *stretch) error {
+			from, to := int(x.first), int(x.first)+x.to-x.from
+			s.evalStretch(x, w, a[from:to], b[from:to], c[from:to])
+			return nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	rows := s.Counts().Rows
+	for i, v := range w.Inputs {
+		a[rows+i], b[rows+i], c[rows+i] = v, fr.Element{}, fr.Element{}
+	}
+	return nil
+}
+
+// EvalTiles is Eval for those who do not keep the results: it calls emit with the values of rows first,
+// first+1, … for tiles of at most 8192 rows that together cover the circuit's rows, the appended input rows
+// left out. Tiles come in no order and from several goroutines at once; the slices are reused after emit
+// returns. An error of emit ends the evaluation and is returned.
+func (s *System) EvalTiles(ctx context.Context, w *Witness, emit func(first int, a, b, c []fr.Element) error) error {
+	return s.eachStretch(ctx, w, func() func(x *stretch) error {
+		var buf [3][]fr.Element
+		for m := range buf {
+			buf[m] = make([]fr.Element, stretchRows)
+		}
+		return func(x *stretch) error {
+			n := x.to - x.from
+			s.evalStretch(x, w, buf[0][:n], buf[1][:n], buf[2][:n])
+			return emit(int(x.first), buf[0][:n], buf[1][:n], buf[2][:n])
+		}
+	})
+}
+
+// eachStretch shares all stretches of rows among the cores, each of which does its part with a function of
+// its own.
+func (s *System) eachStretch(ctx context.Context, w *Witness, worker func() func(x *stretch) error) error {
+	if err := s.Layout().Match(w); err != nil {
+		return err
 	}
 	work := s.stretches()
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
+			do := worker()
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(work) {
@@ -38,16 +76,14 @@ func (s *System) Eval(ctx context.Context, w *Witness, a, b, c []fr.Element) err
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				s.evalStretch(&work[i], w, &out)
+				if err := do(&work[i]); err != nil {
+					return err
+				}
 			}
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("pce: evaluate %s: %w", s.name, err)
-	}
-	rows := s.Counts().Rows
-	for i, v := range w.Inputs {
-		a[rows+i], b[rows+i], c[rows+i] = v, fr.Element{}, fr.Element{}
 	}
 	return nil
 }
@@ -74,11 +110,10 @@ func (s *System) stretches() []stretch {
 	return out
 }
 
-func (s *System) evalStretch(x *stretch, w *Witness, out *[3][]fr.Element) {
-	for i := x.from; i < x.to; i++ {
-		row := int(x.first) + i - x.from
-		for m := range out {
-			s.evalTerms(x.in.t.rowTerms(i, m), x.in, w, &out[m][row])
+func (s *System) evalStretch(x *stretch, w *Witness, a, b, c []fr.Element) {
+	for i := range a {
+		for m, out := range [3]*fr.Element{&a[i], &b[i], &c[i]} {
+			s.evalTerms(x.in.t.rowTerms(x.from+i, m), x.in, w, out)
 		}
 	}
 }

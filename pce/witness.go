@@ -46,7 +46,7 @@ func MakeWitness(ctx context.Context, synthesize func(Builder) error, o *Witness
 	}
 	t.closeRun()
 	return &Witness{
-		Inputs: t.inputs, Bits: t.bits.words, NumBits: t.bits.n, Dense: t.dense,
+		Inputs: t.inputs, Bits: t.bits.words, NumBits: t.bits.n, Dense: t.dense.flat(),
 		Layout: layoutDigest(len(t.inputs), t.layout.runs),
 	}, nil
 }
@@ -57,7 +57,7 @@ type tracer struct {
 	workers int
 	inputs  []fr.Element
 	bits    bitWriter
-	dense   []fr.Element
+	dense   chunks
 	layout  runList
 	runBits int // bits in the open run; 0: the open run is dense
 	runNums int
@@ -89,6 +89,52 @@ func (b *bitWriter) appendAll(o *bitWriter) {
 	}
 }
 
+// chunks is an append-only list of field elements that never moves what it has.
+type chunks struct {
+	full [][]fr.Element
+	open []fr.Element
+	n    int
+}
+
+const chunkSize = 1 << 10
+
+func (c *chunks) append(v fr.Element) {
+	if len(c.open) == cap(c.open) {
+		c.close()
+		c.open = make([]fr.Element, 0, chunkSize)
+	}
+	c.open = append(c.open, v)
+	c.n++
+}
+
+func (c *chunks) close() {
+	if len(c.open) > 0 {
+		c.full = append(c.full, c.open)
+	}
+	c.open = nil
+}
+
+// appendAll takes over what o has.
+func (c *chunks) appendAll(o *chunks) {
+	c.close()
+	o.close()
+	c.full = append(c.full, o.full...)
+	c.n += o.n
+}
+
+func (c *chunks) flat() []fr.Element {
+	c.close()
+	var out []fr.Element
+	if c.n > 0 {
+		out = make([]fr.Element, 0, c.n)
+	}
+	for i, part := range c.full {
+		out = append(out, part...)
+		c.full[i] = nil
+	}
+	return out
+}
+
 func (t *tracer) addBits(v uint64, n int) {
 	if n == 0 {
 		return
@@ -105,7 +151,7 @@ func (t *tracer) addDense(v fr.Element) Num {
 		t.closeRun()
 	}
 	t.runNums++
-	t.dense = append(t.dense, v)
+	t.dense.append(v)
 	return Num{value: v}
 }
 
@@ -400,6 +446,6 @@ func (t *tracer) merge(p *tracer) {
 	t.layout.append(&p.layout)
 	t.inputs = append(t.inputs, p.inputs...)
 	t.bits.appendAll(&p.bits)
-	t.dense = append(t.dense, p.dense...)
+	t.dense.appendAll(&p.dense)
 	*p = tracer{}
 }
