@@ -75,7 +75,8 @@ func DecodeC1(r io.Reader, o *DecodeOptions) (*C1, error) {
 	if err := d.finish(); err != nil {
 		return nil, err
 	}
-	return &d.out, nil
+	out := d.out // without the decoder and its buffer
+	return &out, nil
 }
 
 // decoder reads one document.

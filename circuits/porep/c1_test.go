@@ -109,19 +109,25 @@ func TestC1Freedoms(t *testing.T) {
 		"Lotus, indented": string(wrap(indented, 2048)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range []io.Reader{
-				strings.NewReader(text), iotest.HalfReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text)),
-			} {
-				got, err := DecodeC1(r, nil)
-				require.NoError(t, err)
-				got.Lotus = nil
-				require.Equal(t, want, got)
-			}
+			got, err := DecodeC1(strings.NewReader(text), nil)
+			require.NoError(t, err)
+			got.Lotus = nil
+			require.Equal(t, want, got)
 		})
 	}
-	got, err := DecodeC1(iotest.OneByteReader(bytes.NewReader(raw)), nil)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
+}
+
+// Readers that give little at a time, or the end together with the last bytes.
+func TestC1Readers(t *testing.T) {
+	want, raw, _ := decodeVector(t, "porep")
+	for _, text := range [][]byte{raw, wrap(raw, 2048)} {
+		for _, slow := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+			got, err := DecodeC1(slow(bytes.NewReader(text)), nil)
+			require.NoError(t, err)
+			got.Lotus = nil
+			require.Equal(t, want, got)
+		}
+	}
 }
 
 // requireDecode asserts a DecodeError at a path.
@@ -224,7 +230,7 @@ func TestC1Truncated(t *testing.T) {
 	_, raw, _ := decodeVector(t, "porep")
 	step := 97
 	if testing.Short() {
-		step = 997
+		step = 9973
 	}
 	for n := 0; n < len(raw); n += step {
 		_, err := DecodeC1(bytes.NewReader(raw[:n]), nil)
@@ -234,7 +240,7 @@ func TestC1Truncated(t *testing.T) {
 		require.EqualValues(t, n, d.Offset)
 	}
 	lotus := wrap(raw, 2048)
-	for n := 0; n < len(lotus); n += 997 {
+	for n := 0; n < len(lotus); n += 10 * step {
 		_, err := DecodeC1(bytes.NewReader(lotus[:n]), nil)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", n)
 	}

@@ -308,3 +308,14 @@ func BenchmarkEval(b *testing.B) {
 		require.NoError(b, sys.Eval(b.Context(), w, abc[0], abc[1], abc[2]))
 	}
 }
+
+func BenchmarkR1CSDigest(b *testing.B) {
+	p, err := ParamsFor(2 << 10)
+	require.NoError(b, err)
+	sys, err := pce.Record(b.Context(), p.Name(), Blank(p).Synthesize, nil)
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err := sys.R1CSDigest(b.Context())
+		require.NoError(b, err)
+	}
+}

@@ -31,7 +31,7 @@ func TestParentCache(t *testing.T) {
 // Parents lie in the sector, drg parents before their child, and the permutation is one.
 func TestGraphProperties(t *testing.T) {
 	for _, p := range []RegisteredProof{StackedDrg2KiBV1, StackedDrg2KiBV1_1, StackedDrg2KiBV1 + 1, StackedDrg2KiBV1_1 + 1} {
-		g := newGraph(p, 1<<10)
+		g := newGraph(p, 1<<8)
 		for v := range g.nodes {
 			for i, parent := range g.parents(v) {
 				require.Less(t, parent, g.nodes)

@@ -99,9 +99,9 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// plain is the definition of the hash: add the round's constants, S-box, multiply by M.
-func plain(p *Params, in []fr.Element) fr.Element {
-	rc := roundConstants(p.Width, p.PartialRounds)
+// plain is the definition of the hash with the round constants rc: add the round's, S-box, multiply
+// by M.
+func plain(p *Params, rc, in []fr.Element) fr.Element {
 	s := append([]fr.Element{p.Tag}, in...)
 	for r := range FullRounds + p.PartialRounds {
 		full := r < halfRounds || r >= halfRounds+p.PartialRounds
@@ -119,13 +119,14 @@ func plain(p *Params, in []fr.Element) fr.Element {
 func TestHashEqualsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewChaCha8([32]byte{1}))
 	for _, arity := range arities() {
+		rc := roundConstants(arity+1, ForArity(arity).PartialRounds)
 		for _, p := range []*Params{ForArity(arity), WithTag(arity, rng.Uint64())} {
-			for range 10 {
+			for range 4 {
 				in := make([]fr.Element, arity)
 				for i := range in {
 					in[i] = randomElement(rng)
 				}
-				want := plain(p, in)
+				want := plain(p, rc, in)
 				require.Equal(t, want, p.Hash(in), "arity %d, input %v", arity, in)
 			}
 		}
