@@ -171,42 +171,48 @@ func (w *Word) setBit(i int, b Bit) {
 
 // RotR rotates right by k positions; no row.
 func (w Word) RotR(k int) Word {
-	return w.permuted(
-		bits.RotateLeft32(w.value, -k), bits.RotateLeft32(w.constant, -k), bits.RotateLeft32(w.negated, -k),
-		func(i int) int { return (i + k) & 31 })
+	r := Word{
+		value:    bits.RotateLeft32(w.value, -k),
+		constant: bits.RotateLeft32(w.constant, -k),
+		negated:  bits.RotateLeft32(w.negated, -k),
+	}
+	if w.refs != nil {
+		r.show(w, func(i int) int { return (i + k) & 31 })
+	}
+	return r
 }
 
 // Shr shifts right by k positions and fills with constant 0; no row.
 func (w Word) Shr(k int) Word {
 	filled := ^(^uint32(0) >> k)
-	return w.permuted(w.value>>k, w.constant>>k|filled, w.negated>>k,
-		func(i int) int {
-			if i+k > 31 {
-				return -1
-			}
-			return i + k
-		})
+	r := Word{value: w.value >> k, constant: w.constant>>k | filled, negated: w.negated >> k}
+	if w.refs != nil {
+		r.show(w, func(i int) int { return i + k })
+	}
+	return r
 }
 
 // ByteSwap reverses the order of the four bytes; no row.
 func (w Word) ByteSwap() Word {
-	return w.permuted(bits.ReverseBytes32(w.value), bits.ReverseBytes32(w.constant), bits.ReverseBytes32(w.negated),
-		func(i int) int { return (3-i/8)*8 + i%8 })
-}
-
-// permuted is a word with the given masks whose position i shows the variable at from(i) (-1: none).
-func (w Word) permuted(value, constant, negated uint32, from func(i int) int) Word {
-	r := Word{value: value, constant: constant, negated: negated}
-	if w.refs == nil {
-		return r
+	r := Word{
+		value:    bits.ReverseBytes32(w.value),
+		constant: bits.ReverseBytes32(w.constant),
+		negated:  bits.ReverseBytes32(w.negated),
 	}
-	r.refs = new(wordRefs)
-	for i := range r.refs {
-		if j := from(i); j >= 0 && constant>>i&1 == 0 {
-			r.refs[i] = w.refs[j]
-		}
+	if w.refs != nil {
+		r.show(w, func(i int) int { return (3-i/8)*8 + i%8 })
 	}
 	return r
+}
+
+// show makes position i of w, unless it is a constant, stand for the variable at position from(i) of o.
+func (w *Word) show(o Word, from func(i int) int) {
+	w.refs = new(wordRefs)
+	for i := range w.refs {
+		if w.constant>>i&1 == 0 {
+			w.refs[i] = o.refs[from(i)]
+		}
+	}
 }
 
 func one() fr.Element {

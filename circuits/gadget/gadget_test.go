@@ -319,3 +319,37 @@ func TestMisuse(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkSha256Compress(b *testing.B) {
+	for b.Loop() {
+		_, err := pce.MakeWitness(b.Context(), func(b pce.Builder) error {
+			in := [16]pce.Word{}
+			for i := range in {
+				in[i] = b.AllocWord(uint32(i) * 0x9e3779b9)
+			}
+			var state [8]pce.Word
+			for i := range state {
+				state[i] = b.AllocWord(uint32(i) * 0x85ebca6b)
+			}
+			for range 100 {
+				state = Sha256Compress(b, state, in)
+			}
+			return nil
+		}, nil)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkPoseidon(b *testing.B) {
+	p := poseidon.ForArity(8)
+	for b.Loop() {
+		_, err := pce.MakeWitness(b.Context(), func(b pce.Builder) error {
+			in := allocate(b, 8)
+			for range 100 {
+				in[3] = Poseidon(b, p, in)
+			}
+			return nil
+		}, nil)
+		require.NoError(b, err)
+	}
+}

@@ -16,8 +16,7 @@ func Poseidon(b pce.Builder, p *poseidon.Params, preimage []pce.Num) pce.Num {
 	if len(preimage) != p.Arity {
 		b.Fail(fmt.Errorf("gadget: poseidon of arity %d over %d numbers", p.Arity, len(preimage)))
 	}
-	name := fmt.Sprintf("poseidon-%d-%s", p.Arity, p.Tag.String())
-	out := b.Block(name, nums(preimage), func(b pce.Builder, in []pce.Arg) []pce.Arg {
+	out := b.Block(p.Name, nums(preimage), func(b pce.Builder, in []pce.Arg) []pce.Arg {
 		h := permutation{b: b, p: p, constants: p.CompressedRoundConstants}
 		return []pce.Arg{h.hash(in)}
 	})
@@ -53,6 +52,7 @@ type permutation struct {
 	b         pce.Builder
 	p         *poseidon.Params
 	state     []element
+	spare     []element    // storage of the next state
 	constants []fr.Element // those not yet used
 }
 
@@ -95,7 +95,7 @@ func (h *permutation) firstRound(preimage []pce.Arg) {
 	t := h.p.Width
 	before, after := h.constants[:t], h.constants[t:2*t]
 	h.constants = h.constants[2*t:]
-	h.state = make([]element, t)
+	h.state, h.spare = make([]element, t), make([]element, t)
 	h.state[0].lc.AddOne(h.p.FirstRoundTag())
 	for i := 1; i < t; i++ {
 		x := preimage[i-1].(pce.Num)
@@ -123,20 +123,21 @@ func (h *permutation) variable(i int) pce.Num {
 
 // dense multiplies the state as a row vector by m.
 func (h *permutation) dense(m [][]fr.Element) {
-	next := make([]element, len(h.state))
-	for j := range next {
+	for j := range h.spare {
+		next := &h.spare[j]
+		*next = element{}
 		for i := range h.state {
-			h.state[i].addTo(&next[j].lc, m[i][j])
+			h.state[i].addTo(&next.lc, m[i][j])
 		}
 	}
-	h.state = next
+	h.state, h.spare = h.spare, h.state
 }
 
 // sparse multiplies the state by a matrix that has only a first column W, a first row (W[0], V) and
 // ones. All elements but the first stay combinations, which grow by a term in each partial round.
 func (h *permutation) sparse(m *poseidon.SparseMatrix) {
 	first := h.state[0]
-	var sum pce.LC
+	sum := pce.LC{}
 	for i := range h.state {
 		h.state[i].addTo(&sum, m.W[i])
 	}

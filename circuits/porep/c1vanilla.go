@@ -184,14 +184,14 @@ func (d *decoder) sealedProof(m *MerklePath) error {
 // merkleProof reads {"data": {variant: {…}}}, the variant being that of the shape (spec §8.1). levels
 // are the arities from the leaf to the root.
 func (d *decoder) merkleProof(m *MerklePath, shape Shape, levels []int) error {
-	parts := pathParts(shape, levels)
+	parts := shape.Parts(len(levels))
 	names := []string{"root", "leaf"}
 	for _, p := range parts {
-		names = append(names, p.name)
+		names = append(names, p.Name)
 	}
 	m.Levels = make([]PathElement, len(levels))
 	return d.object([]string{"data"}, func(int) error {
-		return d.enum(shape.variant(), func() error {
+		return d.enum(shape.Variant(), func() error {
 			return d.object(names, func(field int) error {
 				switch field {
 				case 0:
@@ -200,7 +200,7 @@ func (d *decoder) merkleProof(m *MerklePath, shape Shape, levels []int) error {
 					return d.element(&m.Leaf)
 				}
 				p := parts[field-2]
-				return d.inclusionPath(m.Levels[p.from:p.to], levels[p.from:p.to])
+				return d.inclusionPath(m.Levels[p.From:p.To], levels[p.From:p.To])
 			})
 		})
 	})
@@ -226,35 +226,6 @@ func (d *decoder) enum(name string, read func() error) error {
 		err = d.failf(ErrVariant, "none, want %q", name)
 	}
 	return err
-}
-
-// variant is the name of the proofs of a tree of this shape.
-func (s Shape) variant() string {
-	switch {
-	case s.Sub == 0:
-		return "Single"
-	case s.Top == 0:
-		return "Sub"
-	}
-	return "Top"
-}
-
-// pathPart is a field with some levels of a path.
-type pathPart struct {
-	name     string
-	from, to int
-}
-
-// pathParts are the fields of the variant of shape.
-func pathParts(shape Shape, levels []int) []pathPart {
-	n := len(levels)
-	switch {
-	case shape.Sub == 0:
-		return []pathPart{{"path", 0, n}}
-	case shape.Top == 0:
-		return []pathPart{{"base_proof", 0, n - 1}, {"sub_proof", n - 1, n}}
-	}
-	return []pathPart{{"base_proof", 0, n - 2}, {"sub_proof", n - 2, n - 1}, {"top_proof", n - 1, n}}
 }
 
 // inclusionPath reads {"path": [{"hashes", "index"}, …]}.

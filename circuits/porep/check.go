@@ -3,13 +3,11 @@ package porep
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/internal/poseidon"
+	"github.com/gocuzk/cuzk/internal/vanilla"
 )
 
 // Check computes everything that the circuits of c will assert, without a circuit: that each
@@ -60,7 +58,7 @@ func (c *C1) check(ctx context.Context, from, to, workers int) error {
 			tasks = append(tasks, checker{roots: common, partition: k, index: i, proof: &p[i], want: want[i]})
 		}
 	}
-	return runChecks(ctx, tasks, workers)
+	return vanilla.FirstError(ctx, len(tasks), workers, func(i int) error { return tasks[i].run() })
 }
 
 // shaped makes sure that a C1 that was not decoded but built has the shape of its parameters.
@@ -83,46 +81,6 @@ func (c *C1) shaped() error {
 		}
 	}
 	return nil
-}
-
-// runChecks runs the tasks on some goroutines and returns the error of the first task in order that
-// has one, so that the answer does not depend on the schedule.
-func runChecks(ctx context.Context, tasks []checker, workers int) error {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next, stop atomic.Int64 // stop: no task from here on matters
-	stop.Store(int64(len(tasks)))
-	errs := make([]error, len(tasks))
-	var wg sync.WaitGroup
-	for range min(workers, len(tasks)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := next.Add(1) - 1
-				if i >= stop.Load() {
-					return
-				}
-				if errs[i] = tasks[i].run(); errs[i] != nil {
-					lower(&stop, i)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	// Tasks are taken in order, so a task before the first failure is done unless ctx ended.
-	if i := stop.Load(); i < int64(len(tasks)) && ctx.Err() == nil {
-		return errs[i]
-	}
-	return context.Cause(ctx)
-}
-
-// lower sets v to x if that is less.
-func lower(v *atomic.Int64, x int64) {
-	for old := v.Load(); x < old; old = v.Load() {
-		if v.CompareAndSwap(old, x) {
-			return
-		}
-	}
 }
 
 // roots are what the proofs of one partition share.
@@ -209,24 +167,24 @@ type tree struct {
 }
 
 func (c *checker) treeD() tree {
-	return tree{root: c.commD, rootName: "comm_d", variant: Shape{Base: 2}.variant(), hash: hashData}
+	return tree{root: c.commD, rootName: "comm_d", variant: Shape{Base: 2}.Variant(), hash: hashData}
 }
 
 func (c *checker) treeC() tree {
-	return tree{root: c.commC, rootName: "comm_c", variant: c.params.Shape.variant(), hash: hashSealed}
+	return tree{root: c.commC, rootName: "comm_c", variant: c.params.Shape.Variant(), hash: hashSealed}
 }
 
 func (c *checker) treeR() tree {
-	return tree{root: c.commRLast, rootName: "comm_r_last", variant: c.params.Shape.variant(), hash: hashSealed}
+	return tree{root: c.commRLast, rootName: "comm_r_last", variant: c.params.Shape.Variant(), hash: hashSealed}
 }
 
 // path checks that m leads from its leaf at node want to its root, and that the root is that of the
 // tree. wrongNode is the sentinel for another node's path.
 func (c *checker) path(field string, m *MerklePath, t tree, want uint64, wrongNode error) error {
-	if got := m.index(); got != want {
+	if got := m.Index(); got != want {
 		return c.fail(field, wrongNode, "path of node %d, want %d", got, want)
 	}
-	if got := m.climb(t.hash); got != m.Root {
+	if got := m.Climb(t.hash); got != m.Root {
 		return c.fail(field, ErrPath, "%s, root %s", show(got), show(m.Root))
 	}
 	if m.Root != t.root {
@@ -254,28 +212,6 @@ func (c *checker) commitments() error {
 
 // hashSealed is the hash of trees C and R and of columns.
 func hashSealed(in []fr.Element) fr.Element { return poseidon.ForArity(len(in)).Hash(in) }
-
-// index is the leaf's number, from the index at each level (spec §4).
-func (m *MerklePath) index() uint64 {
-	var node uint64
-	shift := 0
-	for _, l := range m.Levels {
-		node |= uint64(l.Index) << shift
-		shift += log2(len(l.Siblings) + 1)
-	}
-	return node
-}
-
-// climb is the root that leaf and siblings give.
-func (m *MerklePath) climb(hash func(children []fr.Element) fr.Element) fr.Element {
-	var room [8]fr.Element
-	cur := m.Leaf
-	for _, l := range m.Levels {
-		children := append(append(append(room[:0], l.Siblings[:l.Index]...), cur), l.Siblings[l.Index:]...)
-		cur = hash(children)
-	}
-	return cur
-}
 
 // show is an element for an error: as in the document, least significant byte first.
 func show(e fr.Element) string {

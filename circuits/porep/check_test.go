@@ -20,7 +20,7 @@ func TestCheckRelations(t *testing.T) {
 	var one fr.Element
 	one.SetOne()
 	bump := func(e *fr.Element) { e.Add(e, &one) }
-	rebuild := func(m *MerklePath, hash func([]fr.Element) fr.Element) { m.Root = m.climb(hash) }
+	rebuild := func(m *MerklePath, hash func([]fr.Element) fr.Element) { m.Root = m.Climb(hash) }
 	for name, c := range map[string]struct {
 		change    func(c *C1, p *Challenge)
 		challenge int
@@ -70,11 +70,11 @@ func TestCheckLabelRelations(t *testing.T) {
 	}{
 		"encoding": {func(p *Challenge) {
 			p.RPath.Leaf.Double(&p.RPath.Leaf)
-			p.RPath.Root = p.RPath.climb(hashSealed)
+			p.RPath.Root = p.RPath.Climb(hashSealed)
 		}, "comm_r_last_proof.data.Single.leaf", ErrEncoding},
 		"column": {func(p *Challenge) {
 			p.CPath.Leaf = p.RPath.Leaf
-			p.CPath.Root = p.CPath.climb(hashSealed)
+			p.CPath.Root = p.CPath.Climb(hashSealed)
 		}, "replica_column_proofs.c_x.inclusion_proof.data.Single.leaf", ErrColumn},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,9 +36,9 @@ func Blank(p Params) *Circuit {
 
 func blankChallenge(p Params) Challenge {
 	c := Challenge{
-		DPath: blankPath(p.dataLevels()),
-		RPath: blankPath(p.Levels()),
-		CPath: blankPath(p.Levels()),
+		DPath: gadget.BlankPath(p.dataLevels()),
+		RPath: gadget.BlankPath(p.Levels()),
+		CPath: gadget.BlankPath(p.Levels()),
 	}
 	for i := range c.Drg {
 		c.Drg[i] = blankColumn(p)
@@ -50,15 +50,7 @@ func blankChallenge(p Params) Challenge {
 }
 
 func blankColumn(p Params) Column {
-	return Column{Rows: make([]fr.Element, p.Layers), Path: blankPath(p.Levels())}
-}
-
-func blankPath(arities []int) MerklePath {
-	m := MerklePath{Levels: make([]PathElement, len(arities))}
-	for i, a := range arities {
-		m.Levels[i].Siblings = make([]fr.Element, a-1)
-	}
-	return m
+	return Column{Rows: make([]fr.Element, p.Layers), Path: gadget.BlankPath(p.Levels())}
 }
 
 // dataLevels are the arities of tree D, leaves first.
@@ -219,33 +211,21 @@ func (c *Circuit) validate() error {
 
 func (ch *Challenge) validate(p Params) error {
 	sealed := p.Levels()
-	if err := ch.DPath.validate(p.dataLevels()); err != nil {
+	if err := ch.DPath.Validate(p.dataLevels()); err != nil {
 		return fmt.Errorf("comm_d path: %w", err)
 	}
-	if err := ch.RPath.validate(sealed); err != nil {
+	if err := ch.RPath.Validate(sealed); err != nil {
 		return fmt.Errorf("comm_r_last path: %w", err)
 	}
-	if err := ch.CPath.validate(sealed); err != nil {
+	if err := ch.CPath.Validate(sealed); err != nil {
 		return fmt.Errorf("column path: %w", err)
 	}
 	for i, col := range append(append([]Column(nil), ch.Drg[:]...), ch.Exp[:]...) {
 		if len(col.Rows) != p.Layers {
 			return fmt.Errorf("parent %d: %d labels, want %d", i, len(col.Rows), p.Layers)
 		}
-		if err := col.Path.validate(sealed); err != nil {
+		if err := col.Path.Validate(sealed); err != nil {
 			return fmt.Errorf("parent %d: path: %w", i, err)
-		}
-	}
-	return nil
-}
-
-func (m *MerklePath) validate(arities []int) error {
-	if len(m.Levels) != len(arities) {
-		return fmt.Errorf("%d levels, want %d", len(m.Levels), len(arities))
-	}
-	for i, l := range m.Levels {
-		if len(l.Siblings) != arities[i]-1 || l.Index < 0 || l.Index >= arities[i] {
-			return fmt.Errorf("level %d: index %d among %d siblings, want arity %d", i, l.Index, len(l.Siblings), arities[i])
 		}
 	}
 	return nil

@@ -164,11 +164,10 @@ func (e *encoder) column(c *Column, shape Shape) {
 }
 
 func (e *encoder) path(m *MerklePath, shape Shape) {
-	arities := make([]int, len(m.Levels))
 	fields := []field{{"root", func() { e.element(m.Root) }}, {"leaf", func() { e.element(m.Leaf) }}}
-	for _, part := range pathParts(shape, arities) {
-		levels := m.Levels[part.from:part.to]
-		f := field{part.name, func() {
+	for _, part := range shape.Parts(len(m.Levels)) {
+		levels := m.Levels[part.From:part.To]
+		f := field{part.Name, func() {
 			e.object(field{"path", func() {
 				e.list(len(levels), func(i int) {
 					e.object(
@@ -184,5 +183,5 @@ func (e *encoder) path(m *MerklePath, shape Shape) {
 			fields = append(fields[:len(fields)-2:len(fields)-2], append([]field{f}, fields[len(fields)-2:]...)...)
 		}
 	}
-	e.object(field{"data", func() { e.object(field{shape.variant(), func() { e.object(fields...) }}) }})
+	e.object(field{"data", func() { e.object(field{shape.Variant(), func() { e.object(fields...) }}) }})
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/bits"
+	"slices"
 
+	"github.com/gocuzk/cuzk/circuits/gadget"
 	"github.com/gocuzk/cuzk/internal/poseidon"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
 )
@@ -28,19 +30,11 @@ func Sizes() []uint64 {
 // ParamsFor returns the parameters of interactive PoRep for a sector size in bytes (spec §5.1).
 // Sizes that are not among [Sizes] answer an error that wraps [ErrSectorSize].
 func ParamsFor(sectorSize uint64) (Params, error) {
-	p := Params{SectorSize: sectorSize, Layers: 2, Partitions: 1, Challenges: 2}
-	switch sectorSize {
-	case 2 << 10, 8 << 20, 512 << 20:
-		p.Shape = Shape{Base: 8}
-	case 4 << 10, 16 << 20, 1 << 30:
-		p.Shape = Shape{Base: 8, Sub: 2}
-	case 16 << 10, 32 << 30:
-		p.Shape = Shape{Base: 8, Sub: 8}
-	case 32 << 10, 64 << 30:
-		p.Shape = Shape{Base: 8, Sub: 8, Top: 2}
-	default:
+	shape, ok := gadget.SealedShape(sectorSize)
+	if !ok || !slices.Contains(Sizes(), sectorSize) {
 		return Params{}, fmt.Errorf("%w: no PoRep of %s", ErrSectorSize, sectorsize.Format(sectorSize))
 	}
+	p := Params{SectorSize: sectorSize, Shape: shape, Layers: 2, Partitions: 1, Challenges: 2}
 	if sectorSize >= 32<<30 {
 		p.Layers, p.Partitions, p.Challenges = 11, 10, 18
 	}
@@ -55,7 +49,7 @@ func (p Params) Validate() error {
 	if bits.OnesCount64(p.SectorSize) != 1 || nodes < 2 || nodes > maxNodes {
 		return fmt.Errorf("%w: sector size %d", ErrParams, p.SectorSize)
 	}
-	if !p.Shape.fits(bits.Len64(nodes) - 1) {
+	if !p.Shape.Fits(bits.Len64(nodes) - 1) {
 		return fmt.Errorf("%w: trees %v over %d nodes", ErrParams, p.Shape, nodes)
 	}
 	if !poseidon.Supported(p.Layers) {
@@ -67,49 +61,12 @@ func (p Params) Validate() error {
 	return nil
 }
 
-// fits tells whether the arities are known and a tree of 2^logLeaves leaves has whole levels.
-func (s Shape) fits(logLeaves int) bool {
-	known := func(arity int) bool { return arity == 2 || arity == 4 || arity == 8 }
-	if !known(s.Base) || s.Sub == 0 && s.Top != 0 {
-		return false
-	}
-	for _, arity := range []int{s.Sub, s.Top} {
-		if arity != 0 {
-			if !known(arity) {
-				return false
-			}
-			logLeaves -= log2(arity)
-		}
-	}
-	return logLeaves > 0 && logLeaves%log2(s.Base) == 0
-}
-
-// String is the shape as the reference writes it, "8-8-2".
-func (s Shape) String() string { return fmt.Sprintf("%d-%d-%d", s.Base, s.Sub, s.Top) }
-
-// log2 of a power of two.
-func log2(n int) int { return bits.Len(uint(n)) - 1 }
-
 // LogNodes is log2 of the number of nodes, which is also the number of levels of tree D.
 func (p Params) LogNodes() int { return bits.Len64(p.Nodes()) - 1 }
 
 // Levels are the arities of the levels of trees C and R from the leaves to the root: the base levels,
 // then sub and top if there are any (spec §4). The parameters must be valid.
-func (p Params) Levels() []int {
-	rest := p.LogNodes()
-	var upper []int
-	for _, arity := range []int{p.Shape.Sub, p.Shape.Top} {
-		if arity != 0 {
-			upper = append(upper, arity)
-			rest -= log2(arity)
-		}
-	}
-	levels := make([]int, rest/log2(p.Shape.Base), p.LogNodes())
-	for i := range levels {
-		levels[i] = p.Shape.Base
-	}
-	return append(levels, upper...)
-}
+func (p Params) Levels() []int { return p.Shape.Levels(p.LogNodes()) }
 
 // PublicInputCount is the number of public inputs of a partition without ONE: replica_id, comm_d,
 // comm_r and 18 for each challenge (spec §5.5).

@@ -6,9 +6,8 @@ import (
 	"github.com/gocuzk/cuzk/circuits/gadget"
 )
 
-// Shape is the arities of a sealed tree (tree C and tree R): a base of Base-ary levels, then one
-// level of arity Sub and one of arity Top; Sub and Top may be 0 (spec §4).
-type Shape struct{ Base, Sub, Top int }
+// Shape is the arities of a sealed tree (tree C and tree R, spec §4).
+type Shape = gadget.Shape
 
 // Params are the sizes that decide a PoRep circuit's constraints (spec §5.1).
 type Params struct {
@@ -25,11 +24,8 @@ func (p Params) Nodes() uint64 { return p.SectorSize / 32 }
 // PathElement is one level of a Merkle path.
 type PathElement = gadget.PathElement
 
-// MerklePath is an inclusion path from a leaf to the root: base levels, then sub, then top.
-type MerklePath struct {
-	Root, Leaf fr.Element
-	Levels     []PathElement
-}
+// MerklePath is an inclusion path from a leaf to the root.
+type MerklePath = gadget.MerklePath
 
 // Column is a parent's labels in all layers, layer 1 first, and its inclusion in tree C (the leaf of
 // the path is the hash of the labels).

@@ -30,6 +30,7 @@ type SparseMatrix struct {
 
 // Params are the constants of one Poseidon instance. The fields are shared and must not be changed.
 type Params struct {
+	Name          string     // "poseidon-<arity>-<tag>", the tag in hexadecimal
 	Arity         int        // number of preimage elements
 	Width         int        // t = Arity + 1 state elements; element 0 is the tag
 	FullRounds    int        // R_F = 8
@@ -125,6 +126,7 @@ func compute(arity int) *Params {
 // setTag sets the tag and what follows from it alone: the first state element is the same constant
 // for every input until the first linear layer mixes it in.
 func (p *Params) setTag(tag uint64) {
+	p.Name = fmt.Sprintf("poseidon-%d-%x", p.Arity, tag)
 	p.Tag.SetUint64(tag)
 	p.first.Add(&p.Tag, &p.CompressedRoundConstants[0])
 	sbox(&p.first)
