@@ -32,8 +32,12 @@ type WitnessOptions struct {
 }
 
 // MakeWitness runs a circuit for its values and returns the packed assignment. It stops early, with
-// the cause, when ctx ends. It does not look at any constraint: whether the values satisfy the rows is
-// for [Check] or for the verification of the proof to say.
+// the cause, when ctx ends.
+//
+// Of all constraints it looks at those of Equal alone, and returns an ErrUnsatisfied for the first one that
+// does not hold. In Filecoin's circuits these are where computed roots meet given ones, so that a witness
+// that is made at all is a right one, without hashing anything twice. In general whether values satisfy the
+// rows is for [Check] or for the verification of the proof to say.
 func MakeWitness(ctx context.Context, synthesize func(Builder) error, o *WitnessOptions) (*Witness, error) {
 	workers := runtime.GOMAXPROCS(0)
 	if o != nil && o.Workers > 0 {
@@ -189,7 +193,11 @@ func (t *tracer) Mul(x, y Num) Num {
 	return t.addDense(*v.Mul(&x.value, &y.value))
 }
 
-func (t *tracer) Equal(_, _ Num) {}
+func (t *tracer) Equal(x, y Num) {
+	if !x.value.Equal(&y.value) {
+		t.Fail(fmt.Errorf("%w: %s equals %s", ErrUnsatisfied, x.value.Text(16), y.value.Text(16)))
+	}
+}
 
 func (t *tracer) Inputize(x Num) Num { return t.AllocInput(x.value) }
 

@@ -299,6 +299,8 @@ func TestInclusion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []fr.Element{fr.One(), fr.NewElement(5 + 8*1)}, w.Inputs)
 	require.ErrorIs(t, pce.Check(t.Context(), circuit(leaf)), pce.ErrUnsatisfied)
+	_, err = pce.MakeWitness(t.Context(), circuit(leaf), nil)
+	require.ErrorIs(t, err, pce.ErrUnsatisfied)
 }
 
 func TestMisuse(t *testing.T) {

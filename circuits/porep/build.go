@@ -1,9 +1,13 @@
 package porep
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/pce"
 )
 
 // claim validates the statement of c.
@@ -63,4 +67,31 @@ func (c *C1) Circuits() ([]*Circuit, error) {
 		}
 	}
 	return out, nil
+}
+
+// Witness makes the packed witness of partition k and checks it on the way: every root, label, column and
+// encoding that the circuit asserts is computed once, for both. If one is wrong, or the paths are not those
+// of the statement, the error is what [C1.CheckPartition] says, which names the field.
+func (c *C1) Witness(ctx context.Context, k int, o *pce.WitnessOptions) (*pce.Witness, error) {
+	circuits, err := c.Circuits()
+	if err != nil {
+		return nil, err
+	}
+	if k < 0 || k >= len(circuits) {
+		return nil, fmt.Errorf("%w: partition %d of %d", ErrParams, k, len(circuits))
+	}
+	w, err := pce.MakeWitness(ctx, circuits[k].Synthesize, o)
+	if err == nil && slices.Equal(w.Inputs[1:], circuits[k].Public) {
+		return w, nil
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if e := c.CheckPartition(ctx, k, 0); e != nil {
+		return nil, e
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: public inputs differ from the statement's", pce.ErrUnsatisfied)
+	}
+	return nil, err
 }
