@@ -1,0 +1,14 @@
+// Package cuzk is the root of a module that makes and checks Filecoin's Groth16 proofs inside the calling process,
+// bit-compatible with the reference implementation (rust-fil-proofs and bellperson): the same constraint systems,
+// parameter files, verifying keys and proof bytes.
+//
+// The package itself has nothing to call yet. What there is:
+//
+//   - [github.com/gocuzk/cuzk/circuits/porep]: proof of replication. It decodes a phase-1 output, checks it natively
+//     and describes its circuits and public inputs.
+//   - [github.com/gocuzk/cuzk/pce]: constraint systems that are recorded once, and compact witnesses for them.
+//   - [github.com/gocuzk/cuzk/groth16]: keys, proofs, the prover and the verifier.
+//   - [github.com/gocuzk/cuzk/device]: where proofs are made. So far that is the processor.
+//
+// The example shows how they fit together: from a phase-1 output to a proof, and its verification from chain values.
+package cuzk

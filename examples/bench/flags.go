@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// flags are a command's flags. Errors and help are the caller's.
+type flags struct {
+	*flag.FlagSet
+	e *env
+}
+
+func newFlags(e *env, name string) *flags {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	return &flags{f, e}
+}
+
+// parse reads args, which must have exactly the given number of positional arguments.
+func (f *flags) parse(args []string, positional int) error {
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.help()
+			return err
+		}
+		return usagef("%s: %w", f.Name(), err)
+	}
+	if f.NArg() > positional {
+		return usagef("%s: unexpected argument %q", f.Name(), f.Arg(positional))
+	}
+	if f.NArg() < positional {
+		return usagef("%s: file name missing", f.Name())
+	}
+	return nil
+}
+
+func (f *flags) help() {
+	for _, c := range commands() {
+		if c.name == f.Name() {
+			fmt.Fprintf(f.e.stdout, "usage: bench %s %s\n%s\n\n", c.name, c.args, c.about)
+		}
+	}
+	f.SetOutput(f.e.stdout)
+	f.PrintDefaults()
+	f.SetOutput(io.Discard)
+}
+
+// given tells whether the flag was on the command line.
+func (f *flags) given(name string) (given bool) {
+	f.Visit(func(v *flag.Flag) { given = given || v.Name == name })
+	return given
+}
+
+// require returns an error for the first flag that was not given a value.
+func (f *flags) require(names ...string) error {
+	for _, name := range names {
+		if f.Lookup(name).Value.String() == "" {
+			return usagef("%s: --%s is missing", f.Name(), name)
+		}
+	}
+	return nil
+}
+
+// oneOf returns an error unless the flag has one of the values.
+func (f *flags) oneOf(name string, values ...string) error {
+	got := f.Lookup(name).Value.String()
+	for _, v := range values {
+		if v == got {
+			return nil
+		}
+	}
+	return usagef("%s: --%s is %q, want %s", f.Name(), name, got, strings.Join(values, ", "))
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/circuits"
+	"github.com/gocuzk/cuzk/circuits/porep"
+	"github.com/gocuzk/cuzk/groth16"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// singleReport is what single prints with --json. Times are in milliseconds; those within prove are summed over partitions.
+type singleReport struct {
+	Circuit         string             `json:"circuit"`
+	RegisteredProof string             `json:"registered_proof"`
+	Partitions      int                `json:"partitions"`
+	Backend         string             `json:"backend"`
+	PCE             bool               `json:"pce"`
+	TestParameters  bool               `json:"test_parameters"`
+	Phases          map[string]float64 `json:"phases_ms"`
+	Prove           map[string]float64 `json:"prove_ms"`
+	TotalMS         float64            `json:"total_ms"`
+	PeakRSSBytes    int64              `json:"peak_rss_bytes"`
+	ProofBytes      int                `json:"proof_bytes"`
+	Proof           string             `json:"proof"`
+	Completed       bool               `json:"completed"`
+	Verified        bool               `json:"verified"`
+}
+
+// singleJob is one run of single.
+type singleJob struct {
+	e               *env
+	sector          sectorFlags
+	c1Path          string
+	paramsDir       string
+	cache           string
+	json            bool
+	prover          groth16.ProverOptions
+	phases          *phases
+	c1              *porep.C1
+	system          *pce.System // nil without PCE
+	key             *groth16.ProvingKey
+	report          singleReport
+	statementInputs [][]fr.Element
+}
+
+func single(ctx context.Context, e *env, args []string) error {
+	f := newFlags(e, "single")
+	f.String("type", "", "kind of proof: porep")
+	j := singleJob{e: e, sector: f.addSector()}
+	f.StringVar(&j.c1Path, "c1", "", "phase-1 output, as Lotus or the reference writes it")
+	f.StringVar(&j.paramsDir, "params", "", "folder with the parameters, under the reference's names or as setup writes them; by default test parameters in the cache folder, made if missing")
+	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
+	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
+	backend := f.String("backend", "auto", "where to prove: auto, cpu, gpu")
+	f.BoolVar(&j.json, "json", false, "print one line of JSON")
+	if err := f.parse(args, 0); err != nil {
+		return err
+	}
+	if err := f.checkKind(); err != nil {
+		return err
+	}
+	if err := f.require("c1"); err != nil {
+		return err
+	}
+	if err := j.sector.check(); err != nil {
+		return err
+	}
+	var err error
+	if j.prover.Backend, err = parseBackend(f, *backend); err != nil {
+		return err
+	}
+	if j.cache, err = cacheFolder(j.cache); err != nil {
+		return err
+	}
+	j.phases = newPhases(e, j.json)
+	return j.run(ctx)
+}
+
+func parseBackend(f *flags, name string) (groth16.Backend, error) {
+	for _, b := range []groth16.Backend{groth16.BackendAuto, groth16.BackendCPU, groth16.BackendGPU} {
+		if b.String() == name {
+			return b, nil
+		}
+	}
+	return 0, usagef("%s: --backend is %q, want auto, cpu, gpu", f.Name(), name)
+}
+
+func (j *singleJob) run(ctx context.Context) error {
+	if err := j.readInput(ctx); err != nil {
+		return err
+	}
+	if err := j.openKey(ctx); err != nil {
+		return err
+	}
+	defer j.key.Close()
+	proof, err := j.prove(ctx)
+	if err != nil {
+		return err
+	}
+	if err := j.phases.run("verify again", func() error { return j.verify(ctx, proof) }); err != nil {
+		return err
+	}
+	return j.finish(proof)
+}
+
+// readInput decodes the phase-1 output and checks what it says without a circuit.
+func (j *singleJob) readInput(ctx context.Context) error {
+	err := j.phases.run("decode", func() (err error) {
+		j.c1, err = readC1(ctx, j.c1Path)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j.report = singleReport{
+		Circuit: j.c1.Params.Name(), RegisteredProof: j.c1.Proof.String(), Partitions: j.c1.Params.Partitions,
+		PCE: !j.prover.DisablePCE, Phases: j.phases.ms, Prove: map[string]float64{},
+	}
+	return j.phases.run("check", func() (err error) {
+		if j.statementInputs, err = j.sector.publicInputs(j.c1); err != nil {
+			return fmt.Errorf("%s: %w", j.c1Path, err)
+		}
+		if err := j.c1.Check(ctx, 0); err != nil {
+			return fmt.Errorf("%s: %w", j.c1Path, err)
+		}
+		return nil
+	})
+}
+
+// openKey opens the parameters, and the constraint system where it is needed.
+func (j *singleJob) openKey(ctx context.Context) error {
+	dir := j.paramsDir
+	if dir == "" {
+		dir = j.cache
+	}
+	files, err := findKey(dir, j.c1.Params)
+	missing := errors.Is(err, fs.ErrNotExist) && j.paramsDir == ""
+	if err != nil && !missing {
+		return err
+	}
+	if missing || !j.prover.DisablePCE {
+		err := j.phases.run("system", func() (err error) {
+			j.system, err = openSystem(ctx, j.e, j.cache, porep.Blank(j.c1.Params))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if missing {
+		if rows := j.system.Counts().Rows; rows > maxTestRows {
+			return fmt.Errorf("no parameters for %s: %d rows are too many to make test parameters on the way; give --params", j.system.Name(), rows)
+		}
+		err := j.phases.run("make test parameters", func() (err error) {
+			files, err = makeKey(ctx, j.e, dir, j.system, nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if j.prover.DisablePCE {
+		j.system = nil
+	}
+	j.report.TestParameters = files.test
+	if files.test {
+		j.e.notef("using INSECURE test parameters %s", files.params)
+	}
+	return j.phases.run("open parameters", func() (err error) {
+		j.key, err = files.open()
+		return err
+	})
+}
+
+// prove makes the proofs of all partitions, verified by the prover against the statement of the circuits.
+func (j *singleJob) prove(ctx context.Context) (proof []byte, err error) {
+	partitions, err := j.c1.Circuits()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]circuits.Circuit, len(partitions))
+	for i, c := range partitions {
+		list[i] = c
+	}
+	prover, err := groth16.NewProver(ctx, j.key, j.system, &j.prover)
+	if err != nil {
+		return nil, err
+	}
+	defer prover.Close()
+
+	var result *groth16.Result
+	bar := newProgress(j.e.stderr, "proof")
+	err = j.phases.run("prove", func() (err error) {
+		result, err = prover.Prove(ctx, list, &groth16.ProveOptions{Hooks: &groth16.Hooks{
+			Progress: func(done, total uint64) { bar.set(int64(done), int64(total)) },
+		}})
+		bar.end()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.report.Backend = result.Partitions[0].Backend.String()
+	for _, p := range result.Partitions {
+		j.addStats(&p.Stats)
+	}
+	j.report.Prove["verify"] = milliseconds(result.Partitions[0].Stats.Verify) // of all partitions at once
+	return result.Bytes(), nil
+}
+
+func (j *singleJob) addStats(s *groth16.Stats) {
+	for _, x := range []struct {
+		name string
+		took time.Duration
+	}{{"witness", s.Witness}, {"assign", s.Assign}, {"quotient", s.Quotient}, {"sums", s.Sums}, {"assemble", s.Assemble}} {
+		j.report.Prove[x.name] += milliseconds(x.took)
+	}
+}
+
+// verify reads the proof back and checks it against the public inputs of the statement.
+func (j *singleJob) verify(ctx context.Context, proof []byte) error {
+	proofs, err := groth16.ParseProofs(proof)
+	if err != nil {
+		return err
+	}
+	return groth16.VerifyBatch(ctx, j.key.VerifyingKey(), proofs, j.statementInputs, nil)
+}
+
+// finish prints what is known only at the end. It is reached with a verified proof only.
+func (j *singleJob) finish(proof []byte) error {
+	r := &j.report
+	r.TotalMS = milliseconds(time.Since(j.phases.start))
+	r.PeakRSSBytes = peakRSS()
+	r.ProofBytes, r.Proof = len(proof), hex.EncodeToString(proof)
+	r.Completed, r.Verified = true, true
+	if j.json {
+		return j.e.jsonLine(r)
+	}
+	for _, name := range []string{"witness", "assign", "quotient", "sums", "assemble", "verify"} {
+		j.e.printf("  prove: %-11s %10s\n", name, seconds(time.Duration(r.Prove[name]*1e6)))
+	}
+	j.e.printf("%-20s %10s\n", "total", seconds(time.Duration(r.TotalMS*1e6)))
+	j.e.printf("peak memory          %s\n", mebibytes(r.PeakRSSBytes))
+	j.e.printf("circuit              %s, %s, partitions: %d, backend: %s\n", r.Circuit, r.RegisteredProof, r.Partitions, r.Backend)
+	j.e.printf("proof                %d bytes\n%s\n", r.ProofBytes, r.Proof)
+	j.e.printf("verified             true\nCOMPLETED\n")
+	return nil
+}

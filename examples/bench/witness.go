@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/circuits/porep"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// witnessReport is what witness prints with --json.
+type witnessReport struct {
+	Circuit      string             `json:"circuit"`
+	Workers      int                `json:"workers"`
+	Partitions   []partitionWitness `json:"partitions"`
+	PeakRSSBytes int64              `json:"peak_rss_bytes"`
+}
+
+// partitionWitness is one witness. The digests are over 32 bytes little-endian a value, as the reference's vectors have them.
+type partitionWitness struct {
+	MS           float64 `json:"ms"`
+	Inputs       int     `json:"inputs"`
+	Aux          int     `json:"aux"`
+	Bits         int     `json:"bits"`
+	Dense        int     `json:"dense"`
+	PackedBytes  int     `json:"packed_bytes"`
+	SHA256Inputs string  `json:"sha256_inputs"`
+	SHA256Aux    string  `json:"sha256_aux"`
+}
+
+func witness(ctx context.Context, e *env, args []string) error {
+	f := newFlags(e, "witness")
+	f.String("type", "", "kind of proof: porep")
+	c1Path := f.String("c1", "", "phase-1 output, as Lotus or the reference writes it")
+	workers := f.Int("workers", 0, "goroutines to use; 0 means one per processor")
+	asJSON := f.Bool("json", false, "print one line of JSON")
+	if err := f.parse(args, 0); err != nil {
+		return err
+	}
+	if err := f.checkKind(); err != nil {
+		return err
+	}
+	if err := f.require("c1"); err != nil {
+		return err
+	}
+	c1, err := readC1(ctx, *c1Path)
+	if err != nil {
+		return err
+	}
+	partitions, err := c1.Circuits()
+	if err != nil {
+		return fmt.Errorf("%s: %w", *c1Path, err)
+	}
+	blank := porep.Blank(c1.Params)
+	system, err := pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
+	if err != nil {
+		return err
+	}
+	report := witnessReport{Circuit: system.Name(), Workers: *workers}
+	for _, c := range partitions {
+		start := time.Now()
+		w, err := pce.MakeWitness(ctx, c.Synthesize, &pce.WitnessOptions{Workers: *workers})
+		if err != nil {
+			return err
+		}
+		took := time.Since(start)
+		p, err := describeWitness(ctx, system.Layout(), w)
+		if err != nil {
+			return err
+		}
+		p.MS = milliseconds(took)
+		report.Partitions = append(report.Partitions, *p)
+	}
+	report.PeakRSSBytes = peakRSS()
+	if *asJSON {
+		return e.jsonLine(report)
+	}
+	e.printf("circuit              %s\n", report.Circuit)
+	for i, p := range report.Partitions {
+		e.printf("partition %-10d %10.1f ms, %d public inputs, %d bits and %d field elements in %s\n",
+			i, p.MS, p.Inputs, p.Bits, p.Dense, mebibytes(int64(p.PackedBytes)))
+		e.printf("  sha256 inputs      %s\n  sha256 aux         %s\n", p.SHA256Inputs, p.SHA256Aux)
+	}
+	e.printf("peak memory          %s\n", mebibytes(report.PeakRSSBytes))
+	return nil
+}
+
+func describeWitness(ctx context.Context, layout *pce.Layout, w *pce.Witness) (*partitionWitness, error) {
+	aux, err := hashAux(ctx, layout, w)
+	if err != nil {
+		return nil, err
+	}
+	inputs := sha256.New()
+	for i := range w.Inputs {
+		b := littleEndian(&w.Inputs[i])
+		inputs.Write(b[:])
+	}
+	return &partitionWitness{
+		Inputs: len(w.Inputs), Aux: w.NumBits + len(w.Dense), Bits: w.NumBits, Dense: len(w.Dense),
+		PackedBytes:  8*len(w.Bits) + fr.Bytes*(len(w.Inputs)+len(w.Dense)),
+		SHA256Inputs: hex.EncodeToString(inputs.Sum(nil)),
+		SHA256Aux:    aux,
+	}, nil
+}
+
+// hashAux hashes all private variables in order without expanding them in memory.
+func hashAux(ctx context.Context, layout *pce.Layout, w *pce.Witness) (string, error) {
+	if err := layout.Match(w); err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	out := bufio.NewWriterSize(hash, 1<<16)
+	for _, r := range layout.Runs {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		for i := r.First; i < r.First+r.N; i++ {
+			var b [fr.Bytes]byte
+			if !r.Bit {
+				b = littleEndian(&w.Dense[i])
+			} else if w.Bit(i) {
+				b[0] = 1
+			}
+			out.Write(b[:])
+		}
+	}
+	out.Flush()
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func littleEndian(e *fr.Element) [fr.Bytes]byte {
+	b := e.Bytes()
+	slices.Reverse(b[:])
+	return b
+}

@@ -1,0 +1,106 @@
+package groth16
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// Backend says where the heavy work of proofs runs.
+type Backend int
+
+// The backends.
+const (
+	// BackendAuto is the GPU, and the CPU, with one warning, only where there is no driver or no card.
+	BackendAuto Backend = iota
+	// BackendGPU is the GPU or an error.
+	BackendGPU
+	// BackendCPU never touches a driver.
+	BackendCPU
+)
+
+func (b Backend) String() string {
+	switch b {
+	case BackendAuto:
+		return "auto"
+	case BackendGPU:
+		return "gpu"
+	case BackendCPU:
+		return "cpu"
+	}
+	return fmt.Sprintf("backend %d", int(b))
+}
+
+// ProverOptions tunes a Prover. The zero value, and nil, mean the defaults. NewProver copies it.
+type ProverOptions struct {
+	// Backend picks where the heavy work runs.
+	Backend Backend
+	// Device is the GPU to use. The Prover does not close it. It must be nil, or the CPU, for BackendCPU.
+	Device device.Device
+	// DisablePCE evaluates rows while the circuit is run, without its constraint system, which may then be nil. It is slower and
+	// takes more memory.
+	DisablePCE bool
+	// Logger receives warnings and debug records. Nil means none.
+	Logger *slog.Logger
+}
+
+// validate returns all problems.
+func (o *ProverOptions) validate(system *pce.System) error {
+	var errs []error
+	if o.Backend < BackendAuto || o.Backend > BackendCPU {
+		errs = append(errs, fmt.Errorf("groth16: option Backend: %d is not one of 0 to %d", int(o.Backend), int(BackendCPU)))
+	}
+	if o.Device != nil {
+		isCPU := o.Device.Info().IsCPU()
+		if o.Backend == BackendCPU && !isCPU || o.Backend == BackendGPU && isCPU {
+			errs = append(errs, fmt.Errorf("groth16: option Device: %s does not fit backend %v", o.Device.Info().Name, o.Backend))
+		}
+	}
+	if system == nil && !o.DisablePCE {
+		errs = append(errs, errors.New("groth16: no constraint system given, and option DisablePCE is not set"))
+	}
+	return errors.Join(errs...)
+}
+
+// ProveOptions tunes one call of Prove. The zero value, and nil, mean the defaults.
+type ProveOptions struct {
+	// Check runs each circuit bit by bit first and names the first row that is not satisfied. It costs about as much
+	// as DisablePCE and is meant for finding faults.
+	Check bool
+	// Hooks observes the work. Nil means none.
+	Hooks *Hooks
+}
+
+// Phase is a step of a proof.
+type Phase string
+
+// The phases, in the order in which a partition goes through them. PhaseVerify is for all partitions at once.
+const (
+	PhaseWitness  Phase = "witness"
+	PhaseAssign   Phase = "assign"
+	PhaseQuotient Phase = "quotient"
+	PhaseSums     Phase = "sums"
+	PhaseAssemble Phase = "assemble"
+	PhaseVerify   Phase = "verify"
+)
+
+// PhaseInfo says what a hook is called for.
+type PhaseInfo struct {
+	Phase      Phase
+	Circuit    string
+	Partition  int // or -1 for all
+	Partitions int
+}
+
+// Hooks observes a call of Prove. Any field may be nil. Functions are called one at a time on the goroutine that
+// called Prove; a slow one slows the proof. Phases of different partitions may overlap.
+type Hooks struct {
+	PhaseStart func(PhaseInfo)
+	PhaseEnd   func(PhaseInfo, error)
+	// Progress is called at most every 100 ms while there is progress, and when all is done. done never falls, and total is
+	// the same in all calls.
+	Progress func(done, total uint64)
+}

@@ -1,0 +1,145 @@
+package groth16
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/engine/enginetest"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+func secretsOf(v *enginetest.Vector) *Secrets {
+	s := Secrets(v.Secrets)
+	return &s
+}
+
+// The reference's bytes come from the reference's secrets.
+func TestSetupMatchesReference(t *testing.T) {
+	for _, name := range enginetest.SmallNames() {
+		t.Run(name, func(t *testing.T) {
+			v := enginetest.Small(t, name)
+			var params, vk bytes.Buffer
+			var last, total int64
+			key, err := WriteTestParams(t.Context(), &params, v.System(t), secretsOf(v), func(d, n int64) {
+				require.GreaterOrEqual(t, d, last)
+				last, total = d, n
+			})
+			require.NoError(t, err)
+			require.Equal(t, total, last, "progress ends at the total")
+			require.True(t, bytes.Equal(v.Params, params.Bytes()), "params differ")
+			n, err := key.WriteTo(&vk)
+			require.NoError(t, err)
+			require.EqualValues(t, len(v.VK), n)
+			require.True(t, bytes.Equal(v.VK, vk.Bytes()), "vk differs")
+		})
+	}
+}
+
+func TestWriteTestKey(t *testing.T) {
+	dir := t.TempDir()
+	v := enginetest.Small(t, "cubic")
+	key, err := WriteTestKey(t.Context(), dir, v.System(t), &TestKeyOptions{Secrets: secretsOf(v)})
+	require.NoError(t, err)
+	require.Equal(t, TestKeyFiles(dir, "cubic"), *key)
+	require.Equal(t, []string{"test-cubic.params", "test-cubic.setup.json", "test-cubic.vk"}, names(t, dir))
+	params, err := os.ReadFile(key.Params)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(v.Params, params))
+	vk, err := os.ReadFile(key.VK)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(v.VK, vk))
+
+	text, err := os.ReadFile(key.Setup)
+	require.NoError(t, err)
+	var note sidecar
+	require.NoError(t, json.Unmarshal(text, &note))
+	require.True(t, note.Insecure)
+	require.Equal(t, "given", note.Secrets)
+	require.Equal(t, "cubic", note.Circuit)
+	require.EqualValues(t, len(params), note.Params.Size)
+	require.Len(t, note.VK.BLAKE2b512, 128)
+}
+
+func TestRandomKeysDiffer(t *testing.T) {
+	system := enginetest.Small(t, "cubic").System(t)
+	var keys [2][]byte
+	for i := range keys {
+		key, err := WriteTestKey(t.Context(), t.TempDir(), system, nil)
+		require.NoError(t, err)
+		keys[i], err = os.ReadFile(key.VK)
+		require.NoError(t, err)
+	}
+	require.NotEqual(t, keys[0], keys[1])
+}
+
+func TestCancelledSetupLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := WriteTestKey(ctx, dir, enginetest.Small(t, "feistel").System(t), &TestKeyOptions{
+		Progress: func(done, total int64) { cancel(cause) },
+	})
+	require.ErrorIs(t, err, cause)
+	require.Empty(t, names(t, dir))
+}
+
+func TestSetupKeepsOldFilesOnFailure(t *testing.T) {
+	dir := t.TempDir()
+	v := enginetest.Small(t, "cubic")
+	old := TestKeyFiles(dir, "cubic")
+	require.NoError(t, os.WriteFile(old.Params, []byte("old"), 0o600))
+	s := secretsOf(v)
+	s.Delta = fr.Element{}
+	_, err := WriteTestKey(t.Context(), dir, v.System(t), &TestKeyOptions{Secrets: s})
+	require.ErrorContains(t, err, "secret delta is zero")
+	got, err := os.ReadFile(old.Params)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(got))
+	require.Equal(t, []string{"test-cubic.params"}, names(t, dir))
+
+	_, err = WriteTestKey(t.Context(), filepath.Join(dir, "none"), v.System(t), nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestSetupRefusesTauInDomain(t *testing.T) {
+	v := enginetest.Small(t, "cubic")
+	s := secretsOf(v)
+	var err error
+	s.Tau, err = fft.Generator(8)
+	require.NoError(t, err)
+	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, v.System(t), s, nil)
+	require.ErrorContains(t, err, "root of unity")
+}
+
+func TestSetupRefusesUnusedVariable(t *testing.T) {
+	system, err := pce.Record(t.Context(), "unused", func(b pce.Builder) error {
+		x := b.Alloc(fr.NewElement(1))
+		b.Alloc(fr.NewElement(2))
+		b.Mul(x, x)
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	s, err := RandomSecrets()
+	require.NoError(t, err)
+	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, system, s, nil)
+	require.ErrorContains(t, err, "private variable 1 is in no row")
+}
+
+func names(t *testing.T, dir string) []string {
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}

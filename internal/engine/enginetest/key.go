@@ -1,0 +1,170 @@
+package enginetest
+
+import (
+	"bytes"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/srs"
+)
+
+// column is one variable's coefficients, summed over the rows with weights: the values at τ of the variable's
+// polynomials.
+type column struct{ a, b, c fr.Element }
+
+// model is what a circuit and a key come to when everything is computed in the plainest way, in the field instead of in
+// the groups. It is the oracle of the suite.
+type model struct {
+	e           *Explicit
+	s           *Secrets
+	m           int
+	inputs, aux []column
+	a, b, c     fr.Element // A(τ), B(τ), C(τ) for the circuit's values
+}
+
+func newModel(e *Explicit, s *Secrets) *model {
+	rows := e.allRows()
+	mod := &model{e: e, s: s, m: 1 << bits.Len(uint(len(rows)-1))}
+	mod.inputs, mod.aux = make([]column, len(e.Inputs)+1), make([]column, len(e.Aux))
+	for i, weight := range mod.lagrange(len(rows)) {
+		var row [3]fr.Element
+		for k, terms := range rows[i] {
+			for _, t := range terms {
+				var x fr.Element
+				col := mod.column(t)
+				into := [3]*fr.Element{&col.a, &col.b, &col.c}[k]
+				into.Add(into, x.Mul(&t.Coeff, &weight))
+				value := e.value(t)
+				row[k].Add(&row[k], x.Mul(&t.Coeff, &value))
+			}
+		}
+		for k, sum := range [3]*fr.Element{&mod.a, &mod.b, &mod.c} {
+			var x fr.Element
+			sum.Add(sum, x.Mul(&row[k], &weight))
+		}
+	}
+	return mod
+}
+
+// lagrange returns the first n Lagrange polynomials at τ.
+func (mod *model) lagrange(n int) []fr.Element {
+	omega, err := fft.Generator(uint64(mod.m))
+	if err != nil {
+		panic(err)
+	}
+	var scale fr.Element
+	vanishing := mod.vanishing()
+	scale.SetUint64(uint64(mod.m)).Inverse(&scale).Mul(&scale, &vanishing)
+	out := make([]fr.Element, n)
+	point := fr.One()
+	for i := range out {
+		out[i].Sub(&mod.s.Tau, &point).Inverse(&out[i]).Mul(&out[i], &point).Mul(&out[i], &scale)
+		point.Mul(&point, &omega)
+	}
+	return out
+}
+
+// vanishing is τ^m − 1.
+func (mod *model) vanishing() fr.Element {
+	t, one := mod.s.Tau, fr.One()
+	for n := mod.m; n > 1; n /= 2 {
+		t.Square(&t)
+	}
+	return *t.Sub(&t, &one)
+}
+
+func (mod *model) column(t Term) *column {
+	if t.Input {
+		return &mod.inputs[t.Index]
+	}
+	return &mod.aux[t.Index]
+}
+
+// mix is β·a + α·b + c over d.
+func (mod *model) mix(x *column, d *fr.Element) fr.Element {
+	var out, t fr.Element
+	out.Mul(&mod.s.Beta, &x.a)
+	out.Add(&out, t.Mul(&mod.s.Alpha, &x.b)).Add(&out, &x.c)
+	return *out.Div(&out, d)
+}
+
+// expected are the factors of the generators in the sums that an engine must return.
+type expected struct{ h, l, a, b fr.Element }
+
+func (mod *model) expected() expected {
+	x := expected{a: mod.a, b: mod.b}
+	// Σ hᵢ·τ^i·Z(τ)/δ = h(τ)·Z(τ)/δ = (A·B − C)(τ)/δ.
+	x.h.Mul(&mod.a, &mod.b).Sub(&x.h, &mod.c).Div(&x.h, &mod.s.Delta)
+	for i := range mod.aux {
+		l := mod.mix(&mod.aux[i], &mod.s.Delta)
+		x.l.Add(&x.l, l.Mul(&l, &mod.e.Aux[i]))
+	}
+	return x
+}
+
+// params writes the parameter file.
+func (mod *model) params(t testing.TB) []byte {
+	t.Helper()
+	_, _, g1, g2 := bls12381.Generators()
+	one := func(s ...fr.Element) []bls12381.G1Affine { return bls12381.BatchScalarMultiplicationG1(&g1, s) }
+	two := func(s ...fr.Element) []bls12381.G2Affine { return bls12381.BatchScalarMultiplicationG2(&g2, s) }
+	var ic, h, l, a, b []fr.Element
+	for i := range mod.inputs {
+		ic = append(ic, mod.mix(&mod.inputs[i], &mod.s.Gamma))
+	}
+	step := mod.vanishing()
+	step.Div(&step, &mod.s.Delta)
+	for range mod.m - 1 {
+		h = append(h, step)
+		step.Mul(&step, &mod.s.Tau)
+	}
+	for i := range mod.aux {
+		l = append(l, mod.mix(&mod.aux[i], &mod.s.Delta))
+	}
+	for _, list := range [][]column{mod.inputs, mod.aux} {
+		for i := range list {
+			if !list[i].a.IsZero() {
+				a = append(a, list[i].a)
+			}
+			if !list[i].b.IsZero() {
+				b = append(b, list[i].b)
+			}
+		}
+	}
+	fixed1 := one(mod.s.Alpha, mod.s.Beta, mod.s.Delta)
+	fixed2 := two(mod.s.Beta, mod.s.Gamma, mod.s.Delta)
+	var out bytes.Buffer
+	w := srs.NewWriter(&out, &srs.VerifyingKey{
+		AlphaG1: fixed1[0], BetaG1: fixed1[1], DeltaG1: fixed1[2],
+		BetaG2: fixed2[0], GammaG2: fixed2[1], DeltaG2: fixed2[2], IC: one(ic...),
+	})
+	for _, s := range []struct {
+		section srs.Section
+		scalars []fr.Element
+	}{{srs.H, h}, {srs.L, l}, {srs.A, a}, {srs.BG1, b}} {
+		require.NoError(t, w.Begin(s.section, len(s.scalars)))
+		require.NoError(t, w.G1(one(s.scalars...)))
+	}
+	require.NoError(t, w.Begin(srs.BG2, len(b)))
+	require.NoError(t, w.G2(two(b...)))
+	require.NoError(t, w.Finish())
+	return out.Bytes()
+}
+
+// openKey opens a parameter file's bytes as a key that is closed with the test.
+func openKey(t testing.TB, params []byte) *srs.Key {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key.params")
+	require.NoError(t, os.WriteFile(path, params, 0o600))
+	key, err := srs.Open(path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, key.Close()) })
+	return key
+}
