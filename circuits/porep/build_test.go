@@ -13,6 +13,9 @@ import (
 // TestWitnessChecks: making the witness notices whatever the circuit would not be satisfied by, and the error
 // names the field as the native check does.
 func TestWitnessChecks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	good, _, _ := decodeVector(t, "porep")
 	_, err := good.Witness(t.Context(), 0, nil)
 	require.NoError(t, err)

@@ -66,10 +66,10 @@ func requireRows(t *testing.T, want r1cs, s func(pce.Builder) error, o *pce.Reco
 }
 
 func TestRowsEqualReference(t *testing.T) {
-	sizes := []uint64{2 << 10, 4 << 10, 16 << 10, 32 << 10}
 	if testing.Short() {
-		sizes = sizes[:1]
+		t.Skip("takes seconds; runs without -short")
 	}
+	sizes := []uint64{2 << 10, 4 << 10, 16 << 10, 32 << 10, 8 << 20}
 	if *slow {
 		sizes = Sizes()
 	}
@@ -93,6 +93,9 @@ func TestEveryBlockInstance(t *testing.T) {
 }
 
 func TestGadgetRowsEqualReference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Run("prefix", func(t *testing.T) {
 		requireRows(t, reference(t, "gadget:porep-prefix", ""), func(b pce.Builder) error {
 			new(Circuit).prefix(b)
@@ -161,10 +164,11 @@ func TestWitnessEqualsReference(t *testing.T) {
 		C      string `json:"sha256_c"`
 	}
 	want := loadJSON[map[string]digests](t, "witness.json")
-	names := c1Vectors()
 	if testing.Short() {
-		names = names[:1]
-	} else if !*slow { // 12 million rows each
+		t.Skip("takes seconds; runs without -short")
+	}
+	names := c1Vectors()
+	if !*slow { // 12 million rows each
 		names = slices.DeleteFunc(names, func(n string) bool { return strings.HasSuffix(n, "-11layers") })
 	}
 	for _, name := range names {

@@ -41,6 +41,7 @@ func TestInspectEachKind(t *testing.T) {
 }
 
 func TestRecordThenInspect(t *testing.T) {
+	skipIfShort(t)
 	path := filepath.Join(t.TempDir(), "porep.pce")
 	code, recorded, stderr := bench(t, "record", "--type", "porep", "--size", "2KiB", "--out", path)
 	require.Zero(t, code, stderr)
