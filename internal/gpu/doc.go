@@ -1,0 +1,18 @@
+// Package gpu drives cards through a [cudrv.Driver]: devices, memory, streams, events, modules
+// and launches, with typed errors, lost devices and leak accounting.
+//
+// A [System] is one opened driver and the table of its opened cards. [System.Open] gives a
+// [Device]; everything else is made by it or by its children, keeps it open, and is closed by its
+// owner before it. There is no current device and no package-level state.
+//
+// # Memory
+//
+// Device memory is reserved in an [Arena], once, and cut into [View] values without further calls
+// of the driver. A View knows its length and element type; addresses stay inside this package and
+// internal/kernels.
+//
+// # Faults
+//
+// After an error that CUDA calls sticky the card is useless for the life of the process: the
+// Device is lost, every later call answers an [*Error] that wraps [ErrLost] and the first cause.
+package gpu
