@@ -38,7 +38,7 @@ type singleReport struct {
 type singleJob struct {
 	e               *env
 	sector          sectorFlags
-	c1Path          string
+	source          source
 	paramsDir       string
 	cache           string
 	json            bool
@@ -54,8 +54,7 @@ type singleJob struct {
 func single(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "single")
 	f.String("type", "", "kind of proof: porep")
-	j := singleJob{e: e, sector: f.addSector()}
-	f.StringVar(&j.c1Path, "c1", "", "phase-1 output, as Lotus or the reference writes it")
+	j := singleJob{e: e, sector: f.addSector(), source: f.addSource()}
 	f.StringVar(&j.paramsDir, "params", "", "folder with the parameters, under the reference's names or as setup writes them; by default test parameters in the cache folder, made if missing")
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
 	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
@@ -67,7 +66,7 @@ func single(ctx context.Context, e *env, args []string) error {
 	if err := f.checkKind(); err != nil {
 		return err
 	}
-	if err := f.require("c1"); err != nil {
+	if err := j.source.check(); err != nil {
 		return err
 	}
 	if err := j.sector.check(); err != nil {
@@ -114,7 +113,7 @@ func (j *singleJob) run(ctx context.Context) error {
 // readInput decodes the phase-1 output and checks what it says without a circuit.
 func (j *singleJob) readInput(ctx context.Context) error {
 	err := j.phases.run("decode", func() (err error) {
-		j.c1, err = readC1(ctx, j.c1Path)
+		j.c1, err = j.source.read(ctx)
 		return err
 	})
 	if err != nil {
@@ -126,10 +125,10 @@ func (j *singleJob) readInput(ctx context.Context) error {
 	}
 	return j.phases.run("check", func() (err error) {
 		if j.statementInputs, err = j.sector.publicInputs(j.c1); err != nil {
-			return fmt.Errorf("%s: %w", j.c1Path, err)
+			return fmt.Errorf("%s: %w", j.source.name(), err)
 		}
 		if err := j.c1.Check(ctx, 0); err != nil {
-			return fmt.Errorf("%s: %w", j.c1Path, err)
+			return fmt.Errorf("%s: %w", j.source.name(), err)
 		}
 		return nil
 	})

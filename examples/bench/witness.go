@@ -38,7 +38,7 @@ type partitionWitness struct {
 func witness(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "witness")
 	f.String("type", "", "kind of proof: porep")
-	c1Path := f.String("c1", "", "phase-1 output, as Lotus or the reference writes it")
+	src := f.addSource()
 	workers := f.Int("workers", 0, "goroutines to use; 0 means one per processor")
 	asJSON := f.Bool("json", false, "print one line of JSON")
 	if err := f.parse(args, 0); err != nil {
@@ -47,16 +47,12 @@ func witness(ctx context.Context, e *env, args []string) error {
 	if err := f.checkKind(); err != nil {
 		return err
 	}
-	if err := f.require("c1"); err != nil {
+	if err := src.check(); err != nil {
 		return err
 	}
-	c1, err := readC1(ctx, *c1Path)
+	c1, err := src.read(ctx)
 	if err != nil {
 		return err
-	}
-	partitions, err := c1.Circuits()
-	if err != nil {
-		return fmt.Errorf("%s: %w", *c1Path, err)
 	}
 	blank := porep.Blank(c1.Params)
 	system, err := pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
@@ -64,11 +60,11 @@ func witness(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	report := witnessReport{Circuit: system.Name(), Workers: *workers}
-	for _, c := range partitions {
+	for k := range c1.Partitions {
 		start := time.Now()
-		w, err := pce.MakeWitness(ctx, c.Synthesize, &pce.WitnessOptions{Workers: *workers})
+		w, err := c1.Witness(ctx, k, &pce.WitnessOptions{Workers: *workers})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", src.name(), err)
 		}
 		took := time.Since(start)
 		p, err := describeWitness(ctx, system.Layout(), w)

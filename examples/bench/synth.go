@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/gocuzk/cuzk/internal/synth"
+)
+
+// synthesize implements "synth": it writes the phase-1 output of a sector that is made up.
+func synthesize(ctx context.Context, e *env, args []string) error {
+	f := newFlags(e, "synth")
+	f.String("type", "", "kind of proof: porep")
+	size := f.String("size", "", "sector size")
+	seed := f.Uint64("seed", 1, "what the sector is drawn from")
+	lotus := f.Bool("lotus", false, "write Lotus's wrapper")
+	out := f.String("out", "", "file to write; standard output by default")
+	if err := f.parse(args, 0); err != nil {
+		return err
+	}
+	if err := f.checkKind(); err != nil {
+		return err
+	}
+	if err := f.require("size"); err != nil {
+		return err
+	}
+	c1, err := synthesizeC1(*size, *seed)
+	if err != nil {
+		return err
+	}
+	return writeTo(ctx, e, *out, func(w io.Writer) error {
+		if *lotus {
+			return c1.EncodeLotus(w, synth.Sector)
+		}
+		return c1.EncodeJSON(w)
+	})
+}
+
+// writeTo lets write fill standard output, or a file that appears when it is complete.
+func writeTo(ctx context.Context, e *env, path string, write func(io.Writer) error) error {
+	if path == "" {
+		return write(contextWriter{ctx, e.stdout})
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	err = write(contextWriter{ctx, f})
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// contextWriter writes until ctx ends.
+type contextWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (w contextWriter) Write(p []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	return w.w.Write(p)
+}
