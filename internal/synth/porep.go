@@ -68,9 +68,7 @@ func newSector(proof porep.RegisteredProof, params *porep.Params, seed uint64) (
 			return nil, err
 		}
 	}
-	var key [32]byte
-	binary.LittleEndian.PutUint64(key[:], seed)
-	s.rng = rand.New(rand.NewChaCha8(key))
+	s.rng = newRand(seed, 0)
 	s.data = s.element()
 	twos := make([]int, s.params.LogNodes())
 	for i := range twos {
@@ -111,13 +109,7 @@ func (s *sector) draw() error {
 	return nil
 }
 
-func (s *sector) element() fr.Element {
-	var b [32]byte
-	for i := 0; i < len(b); i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], s.rng.Uint64())
-	}
-	return trim(b)
-}
+func (s *sector) element() fr.Element { return element(s.rng) }
 
 // label draws the labels of parents and computes those of challenged nodes, layer by layer. A challenged node
 // may be the parent of another: base parents come before their child, so ascending order serves all.

@@ -3,7 +3,7 @@ package synth
 import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/gocuzk/cuzk/circuits/porep"
+	"github.com/gocuzk/cuzk/circuits/gadget"
 )
 
 // tree is a Merkle tree in which all leaves but a few have one value.
@@ -43,23 +43,31 @@ func (t *tree) at(level int, node uint64) fr.Element {
 
 // children are the nodes of a level under a node of the level above.
 func (t *tree) children(level int, parent uint64) []fr.Element {
-	out := make([]fr.Element, t.arities[level])
-	for i := range out {
-		out[i] = t.at(level, parent*uint64(len(out))+uint64(i))
-	}
-	return out
+	return childrenOf(t.at, level, t.arities[level], parent)
 }
 
 func (t *tree) root() fr.Element { return t.at(len(t.arities), 0) }
 
 // path is the inclusion path of a leaf.
-func (t *tree) path(leaf uint64) porep.MerklePath {
-	p := porep.MerklePath{Root: t.root(), Leaf: t.at(0, leaf), Levels: make([]porep.PathElement, len(t.arities))}
+func (t *tree) path(leaf uint64) gadget.MerklePath { return pathOf(t.arities, t.at, leaf) }
+
+// childrenOf are the arity nodes of a level under a node of the level above.
+func childrenOf(at func(level int, node uint64) fr.Element, level, arity int, parent uint64) []fr.Element {
+	out := make([]fr.Element, arity)
+	for i := range out {
+		out[i] = at(level, parent*uint64(arity)+uint64(i))
+	}
+	return out
+}
+
+// pathOf is the inclusion path of a leaf in the tree whose nodes at knows, leaves being on level 0.
+func pathOf(arities []int, at func(level int, node uint64) fr.Element, leaf uint64) gadget.MerklePath {
+	p := gadget.MerklePath{Root: at(len(arities), 0), Leaf: at(0, leaf), Levels: make([]gadget.PathElement, len(arities))}
 	node := leaf
-	for level, arity := range t.arities {
+	for level, arity := range arities {
 		index, parent := int(node%uint64(arity)), node/uint64(arity)
-		children := t.children(level, parent)
-		p.Levels[level] = porep.PathElement{Siblings: append(children[:index:index], children[index+1:]...), Index: index}
+		children := childrenOf(at, level, arity, parent)
+		p.Levels[level] = gadget.PathElement{Siblings: append(children[:index:index], children[index+1:]...), Index: index}
 		node = parent
 	}
 	return p
