@@ -3,6 +3,7 @@ package groth16
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -79,10 +80,13 @@ type ProofIndexError struct {
 }
 
 func (e *ProofIndexError) Error() string {
-	return fmt.Sprintf("groth16: proof %d: %v", e.Index, e.Err)
+	return fmt.Sprintf("groth16: proof %d: %s", e.Index, unprefixed(e.Err))
 }
 
 func (e *ProofIndexError) Unwrap() error { return e.Err }
+
+// unprefixed is an error's text for use behind this package's name.
+func unprefixed(err error) string { return strings.TrimPrefix(err.Error(), "groth16: ") }
 
 // StatementError is a witness whose public inputs differ from those that the statement has. It is an ErrStatement.
 type StatementError struct {

@@ -120,14 +120,13 @@ func TestPoRepEqualsReference(t *testing.T) {
 	var v porepVector
 	readTestdata(t, "porep/fixed.json", &v)
 	ctx := blinding.Fix(t.Context(), blinding.Factors{R: enginetest.Scalar(t, v.R), S: enginetest.Scalar(t, v.S)})
-	for range 2 {
-		start := time.Now()
-		r, err := p.Prove(ctx, list(parts[0]), nil)
-		require.NoError(t, err)
-		t.Logf("proved in %v: %+v", time.Since(start), r.Partitions[0].Stats)
-		require.Equal(t, v.Proof, hex.EncodeToString(r.Bytes()))
-	}
-	testCancellation(t, p, parts[0], time.Minute)
+	start := time.Now()
+	r, err := p.Prove(ctx, list(parts[0]), nil)
+	require.NoError(t, err)
+	took := time.Since(start)
+	t.Logf("proved in %v: %+v", took, r.Partitions[0].Stats)
+	require.Equal(t, v.Proof, hex.EncodeToString(r.Bytes()))
+	testCancellation(t, p, parts[0], took)
 
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {

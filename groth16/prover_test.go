@@ -314,7 +314,7 @@ func requireGoroutines(t *testing.T, n int) {
 
 // Ending the context at the edge of any phase ends the call with its cause; the prover works afterwards.
 func TestCancelAtEveryPhase(t *testing.T) {
-	v, p := smallProver(t, "feistel", onCPU)
+	v, p := smallProver(t, "cubic", onCPU)
 	before := runtime.NumGoroutine()
 	for n := range 22 {
 		cause := errors.New("enough")

@@ -50,7 +50,7 @@ type PartitionError struct {
 }
 
 func (e *PartitionError) Error() string {
-	return fmt.Sprintf("groth16: prove %s partition %d: %v", e.Circuit, e.Partition, e.Err)
+	return fmt.Sprintf("groth16: prove %s partition %d: %s", e.Circuit, e.Partition, unprefixed(e.Err))
 }
 
 func (e *PartitionError) Unwrap() error { return e.Err }

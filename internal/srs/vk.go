@@ -24,8 +24,6 @@ const (
 	countSize = 4
 	// vkHeader is the size of a verifying key without its IC points.
 	vkHeader = 3*wire.G1Size + 3*wire.G2Size + countSize
-	// vkFixed is the number of points before the list, for Error.Index.
-	vkFixed = 6
 	// icStretch is how many points are read at once: memory follows the input, not the count.
 	icStretch = 4096
 )

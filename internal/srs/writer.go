@@ -43,7 +43,7 @@ func (o *Writer) Begin(s Section, n int) error {
 		o.err = fmt.Errorf("srs: write section %s: %d points of the section before are missing", s, o.missing)
 	case o.next == numSections || order(o.next) != s:
 		o.err = fmt.Errorf("srs: write section %s: out of order", s)
-	case n < 0 || n > math.MaxUint32:
+	case n < 0 || int64(n) > math.MaxUint32:
 		o.err = fmt.Errorf("srs: write section %s: %w: %d", s, ErrCount, n)
 	default:
 		o.next++

@@ -1,5 +1,7 @@
 package affine
 
+import "unsafe"
+
 // batchSize is the number of additions that share an inversion. An inversion costs about a hundred
 // multiplications; what a batch touches (0.4 MB in G1) should stay in the second-level cache.
 const batchSize = 1024
@@ -41,9 +43,20 @@ func NewAdder[E any, P Field[E]]() *Adder[E, P] {
 // returns: until then nobody may write p or q or read out, other additions included. out may be p or q
 // itself.
 func (a *Adder[E, P]) Add(out, p, q *Point[E], negP, negQ bool) {
+	prefetch(p)
+	prefetch(q)
 	a.jobs = append(a.jobs, job[E]{out: out, p: p, q: q, negP: negP, negQ: negQ})
 	if len(a.jobs) == batchSize {
 		a.Flush()
+	}
+}
+
+// prefetch has a point brought into the cache while its addition waits for the batch to fill. Operands lie all over
+// memory; without this a tenth of the time is spent waiting for them.
+func prefetch[E any](p *Point[E]) {
+	at := unsafe.Pointer(p)
+	for n := uintptr(0); n < unsafe.Sizeof(*p); n += 96 {
+		prefetch96(unsafe.Add(at, n))
 	}
 }
 
@@ -74,8 +87,7 @@ func (a *Adder[E, P]) Flush() {
 	a.jobs = a.jobs[:0]
 }
 
-// settleInfinity does the additions of the point at infinity. As it does little else, the processor
-// waits for the memory of many operands at the same time; later passes find them in the cache.
+// settleInfinity does the additions of the point at infinity.
 func (a *Adder[E, P]) settleInfinity() {
 	for i := range a.jobs {
 		j := &a.jobs[i]

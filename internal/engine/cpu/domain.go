@@ -39,7 +39,7 @@ type domain struct {
 
 // newDomain makes the domain of a power of two; blocks have at most 2^logBlock elements.
 func newDomain(ctx context.Context, size, logBlock int) (*domain, error) {
-	if size < 1 || size&(size-1) != 0 || size > 1<<32 {
+	if size < 1 || size&(size-1) != 0 || int64(size) > 1<<32 {
 		return nil, fmt.Errorf("cpu: domain of %d points: not a power of two up to 2^32", size)
 	}
 	d := &domain{logN: bits.Len(uint(size)) - 1}

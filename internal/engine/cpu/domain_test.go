@@ -11,6 +11,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/consensys/gnark-crypto/utils"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/internal/engine/enginetest"
@@ -86,7 +87,7 @@ func quotientBySeven(a, b, c []fr.Element) []fr.Element {
 		a[i].Mul(&a[i], &b[i]).Sub(&a[i], &c[i]).Mul(&a[i], &z)
 	}
 	d.FFTInverse(a, fft.DIF, fft.OnCoset())
-	fft.BitReverse(a)
+	utils.BitReverse(a)
 	return a
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -112,9 +113,6 @@ func (mod *model) expected() expected {
 // params writes the parameter file.
 func (mod *model) params(t testing.TB) []byte {
 	t.Helper()
-	_, _, g1, g2 := bls12381.Generators()
-	one := func(s ...fr.Element) []bls12381.G1Affine { return bls12381.BatchScalarMultiplicationG1(&g1, s) }
-	two := func(s ...fr.Element) []bls12381.G2Affine { return bls12381.BatchScalarMultiplicationG2(&g2, s) }
 	var ic, h, l, a, b []fr.Element
 	for i := range mod.inputs {
 		ic = append(ic, mod.mix(&mod.inputs[i], &mod.s.Gamma))
@@ -138,22 +136,29 @@ func (mod *model) params(t testing.TB) []byte {
 			}
 		}
 	}
-	fixed1 := one(mod.s.Alpha, mod.s.Beta, mod.s.Delta)
-	fixed2 := two(mod.s.Beta, mod.s.Gamma, mod.s.Delta)
+	// One call for each group: its table of multiples costs more than a small key.
+	_, _, g1, g2 := bls12381.Generators()
+	lists := [][]fr.Element{{mod.s.Alpha, mod.s.Beta, mod.s.Delta}, ic, h, l, a, b}
+	one := bls12381.BatchScalarMultiplicationG1(&g1, slices.Concat(lists...))
+	two := bls12381.BatchScalarMultiplicationG2(&g2, append([]fr.Element{mod.s.Beta, mod.s.Gamma, mod.s.Delta}, b...))
+	next := func() (points []bls12381.G1Affine) {
+		n := len(lists[0])
+		points, one, lists = one[:n], one[n:], lists[1:]
+		return points
+	}
+	single := next()
 	var out bytes.Buffer
 	w := srs.NewWriter(&out, &srs.VerifyingKey{
-		AlphaG1: fixed1[0], BetaG1: fixed1[1], DeltaG1: fixed1[2],
-		BetaG2: fixed2[0], GammaG2: fixed2[1], DeltaG2: fixed2[2], IC: one(ic...),
+		AlphaG1: single[0], BetaG1: single[1], DeltaG1: single[2],
+		BetaG2: two[0], GammaG2: two[1], DeltaG2: two[2], IC: next(),
 	})
-	for _, s := range []struct {
-		section srs.Section
-		scalars []fr.Element
-	}{{srs.H, h}, {srs.L, l}, {srs.A, a}, {srs.BG1, b}} {
-		require.NoError(t, w.Begin(s.section, len(s.scalars)))
-		require.NoError(t, w.G1(one(s.scalars...)))
+	for _, section := range []srs.Section{srs.H, srs.L, srs.A, srs.BG1} {
+		points := next()
+		require.NoError(t, w.Begin(section, len(points)))
+		require.NoError(t, w.G1(points))
 	}
 	require.NoError(t, w.Begin(srs.BG2, len(b)))
-	require.NoError(t, w.G2(two(b...)))
+	require.NoError(t, w.G2(two[3:]))
 	require.NoError(t, w.Finish())
 	return out.Bytes()
 }

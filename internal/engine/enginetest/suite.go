@@ -120,7 +120,7 @@ func testSizes(t *testing.T, e engine.Engine) {
 
 func testPatterns(t *testing.T, e engine.Engine) {
 	for _, p := range Patterns() {
-		for _, n := range []int{3, 20, 500} {
+		for _, n := range []int{3, 20, 150} {
 			t.Run(fmt.Sprintf("%s/%d", p, n), func(t *testing.T) { load(t, e, Generate(n, p)).requireProves(t) })
 		}
 	}
@@ -218,7 +218,7 @@ func (foreign) Release() {}
 
 // A damaged point is found when it is needed, and named.
 func testBadPoints(t *testing.T, e engine.Engine) {
-	c := Generate(120, Random)
+	c := Generate(60, Random)
 	mod := newModel(c, randomSecrets(rand.New(rand.NewPCG(5, 6))))
 	good := mod.params(t)
 	key := openKey(t, good)
@@ -248,14 +248,14 @@ func testBadPoints(t *testing.T, e engine.Engine) {
 
 // Wherever the context ends, the call returns its cause, soon, leaves no goroutine, and the next proof is right.
 func testCancellation(t *testing.T, e engine.Engine) {
-	b := load(t, e, Generate(1500, Bits))
+	b := load(t, e, Generate(500, Bits))
 	b.requireProves(t)
 	start := time.Now()
 	b.requireProves(t)
 	whole := time.Since(start)
 	goroutines := runtime.NumGoroutine()
 	r := rand.New(rand.NewPCG(8, 9))
-	for range 15 {
+	for range 10 {
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		timer := time.AfterFunc(time.Duration(r.Int64N(int64(whole))), func() { cancel(cause) })
@@ -280,9 +280,9 @@ func testCancellation(t *testing.T, e engine.Engine) {
 }
 
 func testConcurrency(t *testing.T, e engine.Engine) {
-	b := load(t, e, Generate(600, Bits))
+	b := load(t, e, Generate(150, Bits))
 	var wg sync.WaitGroup
-	results := make([]*engine.PartialSums, 6)
+	results := make([]*engine.PartialSums, 4)
 	errs := make([]error, len(results))
 	for i := range results {
 		wg.Go(func() { results[i], errs[i] = b.prove(t.Context(), nil) })
@@ -296,7 +296,7 @@ func testConcurrency(t *testing.T, e engine.Engine) {
 
 // What is reported adds up to Work.
 func testMeter(t *testing.T, e engine.Engine) {
-	for _, n := range []int{1, 2, 500} {
+	for _, n := range []int{1, 2, 100} {
 		b := load(t, e, Generate(n, Bits))
 		var sum atomic.Uint64
 		_, err := b.prove(t.Context(), func(units uint64) { sum.Add(units) })

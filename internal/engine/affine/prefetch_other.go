@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package affine
+
+import "unsafe"
+
+func prefetch96(unsafe.Pointer) {}
