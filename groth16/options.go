@@ -96,7 +96,8 @@ type PhaseInfo struct {
 }
 
 // Hooks observes a call of Prove. Any field may be nil. Functions are called one at a time on the goroutine that
-// called Prove; a slow one slows the proof. Phases of different partitions may overlap.
+// called Prove; a slow one slows the proof. Phases of different partitions may overlap. A hook must not close the
+// Prover, since Close waits for Prove.
 type Hooks struct {
 	PhaseStart func(PhaseInfo)
 	PhaseEnd   func(PhaseInfo, error)

@@ -2,6 +2,7 @@ package groth16
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -30,6 +31,9 @@ type Prover interface {
 // closed. If the two do not belong together the error is a *MismatchError. With BackendGPU, or a card that is there but
 // cannot be used, the error is one of package device.
 func NewProver(ctx context.Context, key *ProvingKey, system *pce.System, o *ProverOptions) (Prover, error) {
+	if key == nil || key.key == nil {
+		return nil, errors.New("groth16: open prover: no proving key")
+	}
 	p := &prover{key: key, system: system, log: slog.New(slog.DiscardHandler)}
 	if o != nil {
 		p.options = *o

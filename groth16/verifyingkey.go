@@ -29,6 +29,13 @@ func ReadVerifyingKey(r io.Reader) (*VerifyingKey, error) { return readVerifying
 
 // OpenVerifyingKey reads the verifying key file at path.
 func OpenVerifyingKey(path string) (*VerifyingKey, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe could block for good
+		err = fmt.Errorf("%s is not a regular file: %v", path, info.Mode().Type())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("groth16: read verifying key: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("groth16: read verifying key: %w", err)

@@ -102,7 +102,7 @@ func (c *checker) run(synthesize func(Builder) error) error {
 	return nil
 }
 
-func (c *checker) fail(err error) { panic(failure{err}) }
+func (c *checker) fail(err error) { panic(newFailure(err)) }
 
 func (c *checker) alloc(k kind, v fr.Element) ref {
 	var n int

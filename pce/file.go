@@ -131,6 +131,9 @@ func (s *System) makeDigest() [32]byte {
 
 // WriteFile puts the system into a file, which appears under its name only when it is complete.
 func (s *System) WriteFile(path string) (err error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("pce: write %s: exists and is not a regular file", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("pce: write %s: %w", path, err)

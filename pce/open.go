@@ -38,17 +38,20 @@ const maxFileSize = 1 << 32
 // use as a recorded one. Faults are *FormatError, which is an ErrFormat; what the operating system says
 // is passed on as it is.
 func Open(path, name string) (*System, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("pce: open: %w", err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe could block for good
+		return nil, &FormatError{File: path, Section: "header", Err: errors.New("not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("pce: open: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, fmt.Errorf("pce: open: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &FormatError{File: path, Section: "header", Err: errors.New("not a regular file")}
 	}
 	if info.Size() > maxFileSize {
 		return nil, &FormatError{File: path, Section: "header", Err: fmt.Errorf("%w: %d bytes", errTrailing, info.Size())}

@@ -2,6 +2,7 @@ package pce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -89,7 +90,7 @@ func (r *recorder) enter(name string, instance int) *frame {
 
 func (r *recorder) leave() { r.frame = r.frame.parent }
 
-func (r *recorder) fail(err error) { panic(failure{err}) }
+func (r *recorder) fail(err error) { panic(newFailure(err)) }
 
 func (r *recorder) alloc(k kind, _ fr.Element) ref {
 	t := r.frame.tpl
@@ -296,6 +297,14 @@ func compare(want, got *template) (row int, same bool) {
 
 // failure unwinds a circuit's run; guard catches it.
 type failure struct{ err error }
+
+// newFailure makes sure that a fault is one: a circuit that ends with Fail(nil) must not pass for a whole one.
+func newFailure(err error) failure {
+	if err == nil {
+		err = errors.New("circuit failed without an error")
+	}
+	return failure{err}
+}
 
 // guard runs circuit code: a failure becomes the error it carries, any other panic an ErrPanic.
 func guard(f func() error) (err error) {

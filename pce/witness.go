@@ -165,7 +165,7 @@ func (t *tracer) closeRun() {
 	t.runBits, t.runNums = 0, 0
 }
 
-func (t *tracer) Fail(err error) { panic(failure{err}) }
+func (t *tracer) Fail(err error) { panic(newFailure(err)) }
 
 func (t *tracer) Within(_ string, f func()) { f() }
 

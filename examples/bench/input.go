@@ -28,7 +28,7 @@ func readC1(ctx context.Context, path string) (*porep.C1, error) {
 }
 
 func decodeC1(ctx context.Context, path string) (*porep.C1, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (b *bytes32) UnmarshalText(text []byte) error {
 const maxSmallFile = 1 << 20
 
 func readSmall(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,11 @@ func readStatement(path string) (*porep.Statement, error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if f.Miner == nil || f.Sector == nil {
-		return nil, fmt.Errorf("%s: miner_actor or sector_id is missing", path)
+	if f.Miner == nil {
+		return nil, fmt.Errorf("%s: miner_actor is missing", path)
+	}
+	if f.Sector == nil {
+		return nil, fmt.Errorf("%s: sector_id is missing", path)
 	}
 	for _, x := range []struct {
 		name  string

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"golang.org/x/crypto/blake2b"
 
@@ -71,7 +70,7 @@ func inspect(ctx context.Context, e *env, args []string) error {
 
 // detect looks at the beginning and the size of a file.
 func detect(path string) (fileKind, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return kindForeign, err
 	}
@@ -79,9 +78,6 @@ func detect(path string) (fileKind, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return kindForeign, err
-	}
-	if !info.Mode().IsRegular() {
-		return kindForeign, fmt.Errorf("%s: not a regular file", path)
 	}
 	head := make([]byte, vkFixedSize+4)
 	n, err := io.ReadFull(f, head)
@@ -115,7 +111,7 @@ func classify(head []byte, size int64) fileKind {
 
 // printDigests prints the size of a file and the digests by which others name it.
 func printDigests(ctx context.Context, e *env, path string) error {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return err
 	}

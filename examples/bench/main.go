@@ -73,8 +73,15 @@ func usagef(format string, args ...any) error {
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := dispatch(ctx, &env{stdout, stderr}, args)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	out := &stickyWriter{w: stdout}
+	err := dispatch(ctx, &env{out, stderr}, args)
+	if errors.Is(err, flag.ErrHelp) {
+		err = nil
+	}
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("write standard output: %w", out.err)
+	}
+	if err == nil {
 		return exitOK
 	}
 	code := exitFailed

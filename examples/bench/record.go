@@ -22,6 +22,11 @@ func record(ctx context.Context, e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *out != "" {
+		if err := checkOut(*out); err != nil {
+			return err
+		}
+	}
 	phases := newPhases(e, *asJSON)
 	var system *pce.System
 	err = phases.run("record", func() (err error) {

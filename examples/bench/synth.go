@@ -43,6 +43,9 @@ func writeTo(ctx context.Context, e *env, path string, write func(io.Writer) err
 	if path == "" {
 		return write(contextWriter{ctx, e.stdout})
 	}
+	if err := checkOut(path); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

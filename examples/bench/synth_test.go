@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,3 +79,27 @@ func TestRecordJSON(t *testing.T) {
 	require.Equal(t, "porep-8MiB", r.Circuit)
 	require.Equal(t, 3_844_929, r.Rows)
 }
+
+// TestOutputs: an output that is no place for a file is refused before any work, and what cannot be printed is a
+// failure.
+func TestOutputs(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("target", link))
+	for _, path := range []string{dir, link, filepath.Join(dir, "missing", "file"), os.DevNull} {
+		requireError(t, exitFailed, []string{"record", "--type", "porep", "--size", "2KiB", "--out", path})
+		requireError(t, exitFailed, []string{"synth", "--type", "porep", "--size", "2KiB", "--out", path})
+	}
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeDevice)
+	for _, args := range [][]string{{"help"}, {"inspect", vkFile}, verifyArgs("c1", c1File, vkFile, proofFile)} {
+		var stderr bytes.Buffer
+		require.Equal(t, exitFailed, run(t.Context(), args, brokenPipe{}, &stderr))
+		require.Contains(t, stderr.String(), "standard output: broken")
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken") }

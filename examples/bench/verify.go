@@ -84,7 +84,11 @@ func statementInputs(ctx context.Context, sector sectorFlags, c1Path, statementP
 		if err != nil {
 			return nil, err
 		}
-		return sector.publicInputs(c1)
+		inputs, err := sector.publicInputs(c1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c1Path, err)
+		}
+		return inputs, nil
 	}
 	if sector.given("miner") {
 		return nil, usagef("verify: --miner is for --c1; a statement names its miner")

@@ -30,14 +30,18 @@ type File struct {
 
 // Open opens the regular file at path. The ledger, which may be nil, counts it until Close.
 func Open(path string, purpose Purpose, ledger *Ledger) (*File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe could block for good
+		return nil, fmt.Errorf("%s is not a regular file: %v", path, info.Mode().Type())
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file: %v", path, info.Mode().Type())
-	}
+	info, err = f.Stat()
 	if err == nil && info.Size() > math.MaxInt {
 		err = fmt.Errorf("%s has %d bytes, more than this platform can address", path, info.Size())
 	}
