@@ -34,17 +34,15 @@ const digestBlock = 1 << 20
 func (s *System) R1CSDigest(ctx context.Context) (*R1CSDigest, error) {
 	d := newRowDigester(s.dict)
 	index := newAuxIndex(s)
-	s.walk(visitor{
-		rows: func(in *instance, from, to int, _ uint32) {
-			if ctx.Err() != nil {
-				return
+	s.walk(func(in *instance, from, to int, _ uint32) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := from; i < to; i++ {
+			for m := range 3 {
+				d.combination(m, in, in.t.rowTerms(i, m), index)
 			}
-			for i := from; i < to; i++ {
-				for m := range 3 {
-					d.combination(m, in, in.t.rowTerms(i, m), index)
-				}
-			}
-		},
+		}
 	})
 	d.finish(s.Counts().Inputs)
 	if ctx.Err() != nil {

@@ -100,13 +100,13 @@ const stretchRows = 1 << 13
 
 func (s *System) stretches() []stretch {
 	var out []stretch
-	s.walk(visitor{rows: func(in *instance, from, to int, first uint32) {
+	s.walk(func(in *instance, from, to int, first uint32) {
 		for ; from < to; from += stretchRows {
 			end := min(from+stretchRows, to)
 			out = append(out, stretch{in, from, end, first})
 			first += uint32(end - from)
 		}
-	}})
+	})
 	return out
 }
 

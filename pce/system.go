@@ -105,43 +105,24 @@ func (in *instance) resolve(v uint32) uint32 {
 	return v
 }
 
-// visitor says what to do on a walk through all blocks in row order. Nil functions are skipped.
-type visitor struct {
-	// enter is called once for each block, before anything else of it. The instance may be kept.
-	enter func(in *instance)
-	// rows is called for each stretch of own rows from to to−1; the first is row first of the circuit.
-	rows func(in *instance, from, to int, first uint32)
-	// run is called for each stretch of own private variables, in order of allocation relative to
-	// nested blocks.
-	run func(r classRun)
+// walk calls rows for each stretch of a block's own rows, from to to−1, in row order through all blocks;
+// the stretch's first row is row first of the circuit. The instance may be kept.
+func (s *System) walk(rows func(in *instance, from, to int, first uint32)) {
+	s.walkInstance(&instance{t: s.root()}, rows)
 }
 
-func (s *System) walk(v visitor) {
-	s.walkInstance(&instance{t: s.root()}, v)
-}
-
-func (s *System) walkInstance(in *instance, v visitor) {
-	if v.enter != nil {
-		v.enter(in)
-	}
-	t, row, ownRow, run := in.t, in.row, 0, 0
-	upTo := func(ownRows, runs int) {
-		if n := ownRows - ownRow; n > 0 {
-			if v.rows != nil {
-				v.rows(in, ownRow, ownRows, row)
-			}
+func (s *System) walkInstance(in *instance, rows func(in *instance, from, to int, first uint32)) {
+	t, row, ownRow := in.t, in.row, 0
+	ownRows := func(to int) {
+		if n := to - ownRow; n > 0 {
+			rows(in, ownRow, to, row)
 			row += uint32(n)
-			ownRow = ownRows
-		}
-		for ; run < runs; run++ {
-			if v.run != nil {
-				v.run(t.runs[run])
-			}
+			ownRow = to
 		}
 	}
 	for i := range t.calls {
 		c := &t.calls[i]
-		upTo(int(c.ownRows), int(c.runs))
+		ownRows(int(c.ownRows))
 		sub := s.templates[c.template]
 		child := &instance{
 			t: sub, row: row,
@@ -151,8 +132,8 @@ func (s *System) walkInstance(in *instance, v visitor) {
 		for k := range child.slots {
 			child.slots[k] = in.resolve(t.binds[int(c.binds)+k])
 		}
-		s.walkInstance(child, v)
+		s.walkInstance(child, rows)
 		row += sub.rows
 	}
-	upTo(t.ownRows(), len(t.runs))
+	ownRows(t.ownRows())
 }

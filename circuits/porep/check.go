@@ -6,7 +6,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/gocuzk/cuzk/internal/poseidon"
+	"github.com/gocuzk/cuzk/circuits/gadget"
 	"github.com/gocuzk/cuzk/internal/vanilla"
 )
 
@@ -152,7 +152,7 @@ func (c *checker) parent(list string, i int, col *Column, want uint64) error {
 	if err := c.path(field+".inclusion_proof", &col.Path, c.treeC(), want, ErrParent); err != nil {
 		return err
 	}
-	if got := hashSealed(col.Rows); got != col.Path.Leaf {
+	if got := gadget.HashSealed(col.Rows); got != col.Path.Leaf {
 		return c.fail(field+".column.rows", ErrColumn, "%s, leaf %s", show(got), show(col.Path.Leaf))
 	}
 	return nil
@@ -167,15 +167,15 @@ type tree struct {
 }
 
 func (c *checker) treeD() tree {
-	return tree{root: c.commD, rootName: "comm_d", variant: Shape{Base: 2}.Variant(), hash: hashData}
+	return tree{root: c.commD, rootName: "comm_d", variant: Shape{Base: 2}.Variant(), hash: gadget.HashData}
 }
 
 func (c *checker) treeC() tree {
-	return tree{root: c.commC, rootName: "comm_c", variant: c.params.Shape.Variant(), hash: hashSealed}
+	return tree{root: c.commC, rootName: "comm_c", variant: c.params.Shape.Variant(), hash: gadget.HashSealed}
 }
 
 func (c *checker) treeR() tree {
-	return tree{root: c.commRLast, rootName: "comm_r_last", variant: c.params.Shape.Variant(), hash: hashSealed}
+	return tree{root: c.commRLast, rootName: "comm_r_last", variant: c.params.Shape.Variant(), hash: gadget.HashSealed}
 }
 
 // path checks that m leads from its leaf at node want to its root, and that the root is that of the
@@ -201,7 +201,7 @@ func (c *checker) commitments() error {
 	if c.index != 0 {
 		return nil
 	}
-	if got := hashSealed([]fr.Element{c.commC, c.commRLast}); got != c.commR {
+	if got := gadget.HashSealed([]fr.Element{c.commC, c.commRLast}); got != c.commR {
 		return &CheckError{
 			Partition: c.partition, Challenge: -1, Field: "comm_r",
 			Err: fmt.Errorf("%w: %s, hash %s", ErrCommR, show(c.commR), show(got)),
@@ -209,9 +209,6 @@ func (c *checker) commitments() error {
 	}
 	return nil
 }
-
-// hashSealed is the hash of trees C and R and of columns.
-func hashSealed(in []fr.Element) fr.Element { return poseidon.ForArity(len(in)).Hash(in) }
 
 // show is an element for an error: as in the document, least significant byte first.
 func show(e fr.Element) string {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/circuits/gadget"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,11 +38,11 @@ func TestCheckRelations(t *testing.T) {
 		"path of another":       {func(c *C1, p *Challenge) { p.Exp[3].Path = p.Exp[2].Path }, 1, "replica_column_proofs.exp_parents[3].inclusion_proof", ErrParent},
 		"sibling":               {func(c *C1, p *Challenge) { bump(&p.Drg[3].Path.Levels[1].Siblings[2]) }, 1, "replica_column_proofs.drg_parents[3].inclusion_proof", ErrPath},
 		"parent's label":        {func(c *C1, p *Challenge) { bump(&p.Exp[5].Rows[0]) }, 1, "replica_column_proofs.exp_parents[5].column.rows", ErrColumn},
-		"other data": {func(c *C1, p *Challenge) { bump(&p.DPath.Leaf); rebuild(&p.DPath, hashData) }, 1,
+		"other data": {func(c *C1, p *Challenge) { bump(&p.DPath.Leaf); rebuild(&p.DPath, gadget.HashData) }, 1,
 			"comm_d_proofs.data.Single.root", ErrRoot},
-		"other replica": {func(c *C1, p *Challenge) { bump(&p.RPath.Leaf); rebuild(&p.RPath, hashSealed) }, 1,
+		"other replica": {func(c *C1, p *Challenge) { bump(&p.RPath.Leaf); rebuild(&p.RPath, gadget.HashSealed) }, 1,
 			"comm_r_last_proof.data.Single.root", ErrRoot},
-		"other column": {func(c *C1, p *Challenge) { bump(&p.CPath.Leaf); rebuild(&p.CPath, hashSealed) }, 1,
+		"other column": {func(c *C1, p *Challenge) { bump(&p.CPath.Leaf); rebuild(&p.CPath, gadget.HashSealed) }, 1,
 			"replica_column_proofs.c_x.inclusion_proof.data.Single.root", ErrRoot},
 		"label":  {func(c *C1, p *Challenge) { bump(&p.Labels[1]) }, 1, "replica_column_proofs.c_x.column.rows", ErrLabel},
 		"comm_r": {func(c *C1, _ *Challenge) { c.CommR[0] ^= 1 }, -1, "comm_r", ErrCommR},
@@ -70,11 +72,11 @@ func TestCheckLabelRelations(t *testing.T) {
 	}{
 		"encoding": {func(p *Challenge) {
 			p.RPath.Leaf.Double(&p.RPath.Leaf)
-			p.RPath.Root = p.RPath.Climb(hashSealed)
+			p.RPath.Root = p.RPath.Climb(gadget.HashSealed)
 		}, "comm_r_last_proof.data.Single.leaf", ErrEncoding},
 		"column": {func(p *Challenge) {
 			p.CPath.Leaf = p.RPath.Leaf
-			p.CPath.Root = p.CPath.Climb(hashSealed)
+			p.CPath.Root = p.CPath.Climb(gadget.HashSealed)
 		}, "replica_column_proofs.c_x.inclusion_proof.data.Single.leaf", ErrColumn},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +86,7 @@ func TestCheckLabelRelations(t *testing.T) {
 			p := &d.Partitions[0][0]
 			c.change(p)
 			check := checker{roots: &roots{claim: cl, commC: p.CPath.Root, commRLast: p.RPath.Root}, proof: p, want: cl.expect(0)[0]}
-			cl.commR = hashSealed([]fr.Element{p.CPath.Root, p.RPath.Root})
+			cl.commR = gadget.HashSealed([]fr.Element{p.CPath.Root, p.RPath.Root})
 			require.NoError(t, check.ownPaths())
 			require.NoError(t, check.commitments())
 			var got *CheckError
@@ -159,7 +161,7 @@ func TestCircuits(t *testing.T) {
 			require.Equal(t, d.Params, c.Params)
 			require.Equal(t, v.PublicInputs[k], hexesLE([][]fr.Element{c.Public})[0])
 			require.Equal(t, c.Public[:3], []fr.Element{c.ReplicaID, c.CommD, c.CommR})
-			require.Equal(t, c.CommR, hashSealed([]fr.Element{c.CommC, c.CommRLast}))
+			require.Equal(t, c.CommR, gadget.HashSealed([]fr.Element{c.CommC, c.CommRLast}))
 			require.Len(t, c.Challenges, d.Params.Challenges)
 		}
 	}

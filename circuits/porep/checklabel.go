@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/circuits/gadget"
 )
 
 // labels checks the challenged node's labels and what is made of the last one: the column hash in
@@ -17,7 +19,7 @@ func (c *checker) labels() error {
 			return c.fail("replica_column_proofs.c_x.column.rows", ErrLabel, "layer %d: %s, parents give %s", i+1, show(want), show(labels[i]))
 		}
 	}
-	if got := hashSealed(labels); got != p.CPath.Leaf {
+	if got := gadget.HashSealed(labels); got != p.CPath.Leaf {
 		return c.fail(c.treeC().field("replica_column_proofs.c_x.inclusion_proof", "leaf"), ErrColumn, "%s, labels give %s", show(p.CPath.Leaf), show(got))
 	}
 	var encoded fr.Element
@@ -56,14 +58,6 @@ func (c *checker) computeLabels() []fr.Element {
 		out[layer] = trimmed(message[:])
 	}
 	return out
-}
-
-// hashData is the hash of tree D: SHA-256 of two nodes.
-func hashData(children []fr.Element) fr.Element {
-	var b [2 * fr.Bytes]byte
-	putElement(b[:], children[0])
-	putElement(b[fr.Bytes:], children[1])
-	return trimmed(b[:])
 }
 
 // trimmed is SHA-256 as a field element: the digest with its top two bits cleared, little-endian.

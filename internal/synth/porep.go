@@ -10,8 +10,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
+	"github.com/gocuzk/cuzk/circuits/gadget"
 	"github.com/gocuzk/cuzk/circuits/porep"
-	"github.com/gocuzk/cuzk/internal/poseidon"
 )
 
 // The sector that all synthetic phase-1 outputs are of.
@@ -74,7 +74,7 @@ func newSector(proof porep.RegisteredProof, params *porep.Params, seed uint64) (
 	for i := range twos {
 		twos[i] = 2
 	}
-	s.dataTree = newTree(twos, nil, s.data, hashData)
+	s.dataTree = newTree(twos, nil, s.data, gadget.HashData)
 	s.statement = porep.Statement{
 		Proof: proof, ProverID: porep.ProverID(Miner), SectorNumber: Sector,
 		Ticket: toBytes(s.element()), Seed: toBytes(s.element()),
@@ -164,18 +164,18 @@ func (s *sector) labelOf(node uint64, layer int) fr.Element {
 func (s *sector) output() *porep.C1 {
 	columnHashes := make(map[uint64]fr.Element, len(s.columns))
 	for node, labels := range s.columns {
-		columnHashes[node] = hashSealed(labels)
+		columnHashes[node] = gadget.HashSealed(labels)
 	}
 	encoded := make(map[uint64]fr.Element, len(s.parents))
 	for node := range s.parents {
 		label := s.columns[node][s.params.Layers-1]
 		encoded[node] = *label.Add(&label, &s.data)
 	}
-	treeC := newTree(s.params.Levels(), columnHashes, fr.Element{}, hashSealed)
-	treeR := newTree(s.params.Levels(), encoded, fr.Element{}, hashSealed)
+	treeC := newTree(s.params.Levels(), columnHashes, fr.Element{}, gadget.HashSealed)
+	treeR := newTree(s.params.Levels(), encoded, fr.Element{}, gadget.HashSealed)
 	c := &porep.C1{
 		Proof: s.statement.Proof, Params: s.params,
-		CommR: toBytes(hashSealed([]fr.Element{treeC.root(), treeR.root()})), CommD: s.statement.CommD,
+		CommR: toBytes(gadget.HashSealed([]fr.Element{treeC.root(), treeR.root()})), CommD: s.statement.CommD,
 		ReplicaID: s.replicaID, Seed: s.statement.Seed, Ticket: s.statement.Ticket,
 	}
 	column := func(node uint64) porep.Column {
@@ -200,15 +200,6 @@ func (s *sector) output() *porep.C1 {
 		c.Partitions = append(c.Partitions, partition)
 	}
 	return c
-}
-
-func hashSealed(children []fr.Element) fr.Element {
-	return poseidon.ForArity(len(children)).Hash(children)
-}
-
-func hashData(children []fr.Element) fr.Element {
-	left, right := toBytes(children[0]), toBytes(children[1])
-	return trim(sha256.Sum256(append(left[:], right[:]...)))
 }
 
 // trim is 32 little-endian bytes without their top two bits as a field element.
