@@ -2,7 +2,8 @@
 // bit-compatible with the reference implementation (rust-fil-proofs and bellperson): the same constraint systems,
 // parameter files, verifying keys and proof bytes.
 //
-// The package itself has nothing to call yet. What there is:
+// The package itself verifies proofs from what the chain knows, with the reference's verdict: [VerifySeal],
+// [VerifyWinningPoSt], [VerifyWindowPoSt] and [VerifyUpdate]. Below it are:
 //
 //   - [github.com/gocuzk/cuzk/circuits/porep]: proof of replication. It decodes a phase-1 output, checks it natively
 //     and describes its circuits and public inputs.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/gocuzk/cuzk"
 	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/groth16"
@@ -70,7 +71,7 @@ func Example_prove() {
 }
 
 // What the chain knows about a sector is enough to verify its proof.
-func Example_verify() {
+func ExampleVerifySeal() {
 	statement := porep.Statement{
 		Proof:        porep.StackedDrg2KiBV1_1,
 		ProverID:     porep.ProverID(1000),
@@ -80,25 +81,17 @@ func Example_verify() {
 		CommR:        bytes32("e031ca9eb63d011ea008371b625bad4abea2a549f070244bf6e6eadc526e4420"),
 		CommD:        bytes32("0a2f2571d278b64fb2ba5976c8f311f29333a1cba1b4524ad4d27ebf1ba5ce1b"),
 	}
-	inputs, err := statement.PublicInputs() // of each partition
-	if err != nil {
-		log.Fatal(err)
-	}
 	vk, err := groth16.OpenVerifyingKey("examples/bench/testdata/porep-2KiB.vk")
 	if err != nil {
 		log.Fatal(err)
 	}
-	file, err := os.ReadFile("examples/bench/testdata/porep-2KiB.proof")
+	proof, err := os.ReadFile("examples/bench/testdata/porep-2KiB.proof") // 192 bytes for each partition
 	if err != nil {
 		log.Fatal(err)
 	}
-	proofs, err := groth16.ParseProofs(file)
-	if err != nil {
-		log.Fatal(err)
-	}
-	err = groth16.VerifyBatch(context.Background(), vk, proofs, inputs, nil)
-	fmt.Println(err)
-	// Output: <nil>
+	ok, err := cuzk.VerifySeal(context.Background(), vk, &statement, proof)
+	fmt.Println(ok, err)
+	// Output: true <nil>
 }
 
 func bytes32(digits string) (b [32]byte) {

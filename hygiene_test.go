@@ -36,7 +36,7 @@ func importRules() map[string][]string {
 		"circuits":  {"pce"},
 		"circuits/": {"pce", "circuits", "circuits/", "internal/poseidon", "internal/sectorsize", "internal/vanilla"},
 		"device":    {"internal/gpu"},
-		"groth16": {"pce", "circuits", "device", "internal/engine", "internal/engine/", "internal/srs", "internal/wire",
+		"groth16": {"pce", "circuits", "device", "internal/gpu", "internal/engine", "internal/engine/", "internal/srs", "internal/wire",
 			"internal/blinding", "internal/hostmem", "internal/parallel"},
 
 		// Leaves.
@@ -57,7 +57,7 @@ func importRules() map[string][]string {
 		"internal/engine/cpu":        {"pce", "internal/engine", "internal/engine/affine", "internal/srs", "internal/wire", "internal/hostmem", "internal/parallel"},
 		"internal/engine/enginetest": {"pce", "internal/engine", "internal/srs", "internal/wire", "internal/parallel"},
 		"internal/engine/gpu":        {"pce", "internal/engine", "internal/srs", "internal/wire", "internal/hostmem", "internal/parallel", "internal/kernels", "internal/gpu"},
-		"internal/kernels":           {"internal/gpu"},
+		"internal/kernels":           {"pce", "internal/gpu"},
 		"internal/gpu":               {"internal/cudrv", "internal/hostmem"},
 		"internal/cudrv/fakedrv":     {"internal/cudrv"},
 	}

@@ -3,6 +3,7 @@
 
     cuda/build.py              all architectures
     cuda/build.py --arch 90    some only, for trials: the manifest test refuses the result
+    cuda/build.py --unit ntt   some units only, with --out: the result lacks the others
 
 nvcc comes from NVIDIA's Python wheels, pinned below, in a virtual environment outside the tree
 (CUZK_CUDA_VENV, by default "cuzk-cuda" in the user's cache folder), or from a toolkit of the same
@@ -38,9 +39,14 @@ ARCHS = [80, 86, 89, 90, 100, 120]
 UNITS = {
     "field": "field/field_kernels.cu",
     "ntt": "ntt/ntt_kernels.cu",
+    "vector": "vector/vector_kernels.cu",
     "prepare": "msm/prepare_kernels.cu",
     "g1": "msm/g1_kernels.cu",
     "g2": "msm/g2_kernels.cu",
+    "powers": "points/powers_kernels.cu",
+    "points_g1": "points/g1_kernels.cu",
+    "points_g2": "points/g2_kernels.cu",
+    "pce": "pce/pce_kernels.cu",
 }
 FLAGS = ["-std=c++17", "-O3", "-lineinfo", "--compress-mode=size", "-Xptxas", "-v"]
 
@@ -134,8 +140,11 @@ def version(nvcc):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--arch", type=int, action="append", help="build for this one only")
+    parser.add_argument("--unit", action="append", choices=UNITS, help="build this one only")
     parser.add_argument("--out", type=pathlib.Path, default=OUT, help="where to write")
     options = parser.parse_args()
+    if options.unit and options.out == OUT:
+        sys.exit("--unit needs --out: the module embeds all units")
     archs = options.arch or ARCHS
     nvcc = str(toolkit() / "bin" / "nvcc")
     if version(nvcc) != WHEELS["nvidia-cuda-nvcc"]:
@@ -167,7 +176,7 @@ def main():
 
     fatbins, kernels = {}, {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        for unit, entry, lines, sizes in pool.map(build, UNITS):
+        for unit, entry, lines, sizes in pool.map(build, options.unit or UNITS):
             fatbins[unit] = entry
             if sizes is None:
                 kernels |= {n: k for n, k in manifest["kernels"].items() if k["fatbin"] == unit}

@@ -25,7 +25,7 @@ import (
 	"github.com/gocuzk/cuzk/pce"
 )
 
-var keys = flag.String("keys", "", "folder in which to keep the PoRep-2KiB key (1.1 GB) between runs of -slow")
+var keys = flag.String("keys", "", "folder in which to keep the keys of 2 KiB (PoRep: 1.1 GB) between runs of -slow")
 
 type porepVector struct {
 	Proof  string   `json:"proof"`
@@ -53,8 +53,8 @@ func porepSystem(t testing.TB) *pce.System {
 	return s
 }
 
-// porepKey makes the key from the reference's secrets and compares it with the reference's digests.
-func porepKey(t testing.TB, system *pce.System) TestKey {
+// vectorKey makes the key of a vector from the reference's secrets and compares it with the reference's digests.
+func vectorKey(t testing.TB, vector string, system *pce.System) TestKey {
 	t.Helper()
 	var want struct {
 		Params struct {
@@ -67,7 +67,7 @@ func porepKey(t testing.TB, system *pce.System) TestKey {
 			Size       int64  `json:"size"`
 		} `json:"vk"`
 	}
-	readTestdata(t, "porep/params.json", &want)
+	readTestdata(t, vector+"/params.json", &want)
 	dir := *keys
 	if dir == "" {
 		dir = t.TempDir()
@@ -101,7 +101,7 @@ func TestPoRepEqualsReference(t *testing.T) {
 		t.Skip("takes minutes; run with -slow")
 	}
 	system := porepSystem(t)
-	files := porepKey(t, system)
+	files := vectorKey(t, "porep", system)
 	key := openKey(t, files.Params)
 	p := newProver(t, key, system, onCPU)
 

@@ -108,7 +108,7 @@ func (j *job) run(ctx context.Context) {
 // attempt does a step of a partition that has not failed yet and keeps its error.
 func (j *job) attempt(x *part, step func(*part) error) {
 	if x.report.Err == nil {
-		x.report.Err = parallel.Guard(func() error { return step(x) })
+		x.report.Err = device.Err(parallel.Guard(func() error { return step(x) }))
 	}
 }
 
@@ -181,6 +181,7 @@ func (j *job) prove(ctx context.Context, x *part) (err error) {
 		return err
 	}
 	defer a.Release()
+	defer func() { x.report.Stats.Device = DeviceTimes(a.Times()) }()
 
 	var h engine.Scalars
 	err = j.phase(x, PhaseQuotient, &x.report.Stats.Quotient, func() error {

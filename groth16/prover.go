@@ -54,8 +54,8 @@ func NewProver(ctx context.Context, key *ProvingKey, system *pce.System, o *Prov
 		return nil, err
 	}
 	if p.loaded, err = p.backend.engine.Load(ctx, system, key.key); err != nil {
-		p.backend.engine.Close()
-		return nil, fmt.Errorf("groth16: open prover: %w", paramsError(err))
+		err = errors.Join(err, p.backend.close())
+		return nil, fmt.Errorf("groth16: open prover: %w", device.Err(paramsError(err)))
 	}
 	p.running, p.stop = context.WithCancelCause(context.Background())
 	return p, nil
@@ -87,9 +87,5 @@ func (p *prover) Close() error {
 		return nil
 	}
 	p.closed = true
-	err := p.loaded.Close()
-	if e := p.backend.engine.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(device.Err(p.loaded.Close()), p.backend.close())
 }

@@ -27,7 +27,13 @@ type PartitionReport struct {
 // the one check of all partitions.
 type Stats struct {
 	Witness, Assign, Quotient, Sums, Assemble, Verify time.Duration
+	// Device has the times of a GPU's own clock.
+	Device DeviceTimes
 }
+
+// DeviceTimes are how long a GPU took for the phases that run there, from the first to the last command of each. They are zero on
+// the CPU.
+type DeviceTimes struct{ Assign, Quotient, Sums time.Duration }
 
 // Bytes is the concatenation of all proofs in the order of partitions, or nil if one is missing.
 func (r *Result) Bytes() []byte {

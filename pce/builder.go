@@ -75,6 +75,9 @@ type Builder interface {
 	// While a witness is made, bodies and args run on several goroutines.
 	Blocks(name string, n int, args func(i int) []Arg, body func(b Builder, i int, in []Arg) []Arg) [][]Arg
 
+	// Apply runs f as a block with the arguments in and returns its result.
+	Apply(f *Function, in []Num) Num
+
 	// Fail ends the run with err; it does not return.
 	Fail(err error)
 	// Within names what f emits; it has no effect on rows.

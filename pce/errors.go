@@ -12,6 +12,8 @@ var (
 	// ErrForeignVariable reports the use of a variable that is older than the block using it and not
 	// among its arguments.
 	ErrForeignVariable = errors.New("variable from outside the block that is not among its arguments")
+	// ErrFunction reports a Function whose values are not those of its rows.
+	ErrFunction = errors.New("function and its rows disagree")
 	// ErrTooLarge reports a system beyond the format's limits.
 	ErrTooLarge = errors.New("constraint system too large")
 	// ErrLayout reports a witness that was made for other rows; see LayoutError.

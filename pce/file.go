@@ -85,7 +85,7 @@ type callRecord struct {
 // WriteTo writes the system as a file. It implements io.WriterTo.
 func (s *System) WriteTo(w io.Writer) (int64, error) {
 	sections := s.sections()
-	h := fileHeader{Version: fileVersion, Layout: s.Layout().Digest}
+	h := fileHeader{Version: fileVersion, Layout: s.layoutDigest()}
 	copy(h.Magic[:], fileMagic)
 	c := s.Counts()
 	h.Rows, h.Inputs, h.Bits, h.Dense = uint64(c.Rows), uint64(c.Inputs), uint64(c.Bits), uint64(c.Dense)

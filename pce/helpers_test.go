@@ -22,6 +22,8 @@ func (f flat) Blocks(_ string, n int, args func(int) []Arg, body func(Builder, i
 	return out
 }
 
+func (f flat) Apply(g *Function, in []Num) Num { return g.Body(f, in) }
+
 type synthesis = func(Builder) error
 
 func flatten(s synthesis) synthesis {

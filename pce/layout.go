@@ -195,13 +195,16 @@ func (s *Bitset) setGrowing(i int) {
 	s.Set(i)
 }
 
-// orAt adds from+i for each member i of src.
-func (s *Bitset) orAt(from int, src Bitset) {
-	for need := bitWords(from + 64*len(src)); need > len(*s); {
-		*s = append(*s, make([]uint64, need-len(*s))...)
-	}
+// orAt adds from+i for each member i of src. The set must be large enough.
+func (s Bitset) orAt(from int, src Bitset) {
+	k, at := from>>6, from&63
 	for i, w := range src {
-		s.put(from+64*i, w, 64)
+		if low := w << at; low != 0 {
+			s[k+i] |= low
+		}
+		if high := w >> (64 - at); high != 0 {
+			s[k+i+1] |= high
+		}
 	}
 }
 

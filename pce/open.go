@@ -118,7 +118,7 @@ func (d *decoder) system() (*System, error) {
 	}
 	root := s.root()
 	if h := &d.head; uint64(root.rows) != h.Rows || uint64(root.inputs) != h.Inputs ||
-		uint64(root.bits) != h.Bits || uint64(root.dense) != h.Dense || s.Layout().Digest != h.Layout {
+		uint64(root.bits) != h.Bits || uint64(root.dense) != h.Dense || s.layoutDigest() != h.Layout {
 		return nil, d.headerFault(16, errors.New("counts or layout digest disagree with the templates"))
 	}
 	return s, nil

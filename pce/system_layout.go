@@ -1,47 +1,67 @@
 package pce
 
-// templateLayout is the layout of one block: the order of its private variables and which variables
-// its rows use, nested blocks included.
-type templateLayout struct {
-	runs runList
-	used classDensities
-}
-
-// makeLayout builds the layouts of all templates from the innermost out, so that its cost follows
+// makeLayout builds what the layouts of all templates have from the innermost out, so that its cost follows
 // what is stored and not what the circuit unfolds to.
 func (s *System) makeLayout() *Layout {
-	done := make([]templateLayout, len(s.templates))
-	for i := 1; i < len(s.templates); i++ { // a template comes after those it calls, the root excepted
-		done[i] = s.templateLayout(s.templates[i], done)
-	}
-	root := s.templateLayout(s.root(), done)
-	return newLayout(s.Counts(), root.runs.runs, &root.used)
+	return newLayout(s.Counts(), s.runs().runs, s.densities())
 }
 
-func (s *System) templateLayout(t *template, done []templateLayout) templateLayout {
-	var l templateLayout
-	s.markOwnRows(t, &l.used)
-	run := 0
-	addRuns := func(to int) {
-		for ; run < to; run++ {
-			l.runs.add(int(t.runs[run].count()), t.runs[run].bit())
-		}
+// layoutDigest is that of the layout, without its densities.
+func (s *System) layoutDigest() [32]byte { return layoutDigest(s.Counts().Inputs, s.runs().runs) }
+
+// inner calls f for each template after those it calls.
+func (s *System) inner(f func(i int, t *template)) {
+	for k := range s.templates {
+		i := (k + 1) % len(s.templates) // the root may call all others
+		f(i, s.templates[i])
 	}
-	for i := range t.calls {
-		c := &t.calls[i]
-		sub := &done[c.template]
-		addRuns(int(c.runs))
-		l.runs.append(&sub.runs)
+}
+
+// runs is the order of the private variables.
+func (s *System) runs() *runList {
+	done := make([]runList, len(s.templates))
+	s.inner(func(i int, t *template) {
+		l, run := &done[i], 0
+		addRuns := func(to int) {
+			for ; run < to; run++ {
+				l.add(int(t.runs[run].count()), t.runs[run].bit())
+			}
+		}
+		for k := range t.calls {
+			addRuns(int(t.calls[k].runs))
+			l.append(&done[t.calls[k].template])
+		}
+		addRuns(len(t.runs))
+	})
+	return &done[0]
+}
+
+// densities says which variables the rows of the circuit use.
+func (s *System) densities() *classDensities {
+	done := make([]classDensities, len(s.templates))
+	s.inner(func(i int, t *template) {
+		used := &done[i]
 		for m := range 2 {
-			l.used.bits[m].orAt(int(c.bits), sub.used.bits[m])
-			l.used.dense[m].orAt(int(c.dense), sub.used.dense[m])
-			l.used.one[m] = l.used.one[m] || sub.used.one[m]
-			l.used.inputs[m].orAt(int(c.inputs), sub.used.inputs[m])
-			sub.used.slots[m].members(func(k int) { l.used.mark(m, t.binds[int(c.binds)+k]) })
+			used.inputs[m], used.slots[m] = NewBitset(int(t.inputs)), NewBitset(int(t.slots))
+			used.bits[m], used.dense[m] = NewBitset(int(t.bits)), NewBitset(int(t.dense))
 		}
+		s.markOwnRows(t, used)
+		for k := range t.calls {
+			used.addCall(&t.calls[k], &done[t.calls[k].template], t.binds)
+		}
+	})
+	return &done[0]
+}
+
+// addCall adds what a nested block uses.
+func (d *classDensities) addCall(c *call, sub *classDensities, binds []uint32) {
+	for m := range 2 {
+		d.bits[m].orAt(int(c.bits), sub.bits[m])
+		d.dense[m].orAt(int(c.dense), sub.dense[m])
+		d.inputs[m].orAt(int(c.inputs), sub.inputs[m])
+		d.one[m] = d.one[m] || sub.one[m]
+		sub.slots[m].members(func(k int) { d.mark(m, binds[int(c.binds)+k]) })
 	}
-	addRuns(len(t.runs))
-	return l
 }
 
 func (s *System) markOwnRows(t *template, d *classDensities) {

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-	"golang.org/x/sync/errgroup"
 )
 
 // Witness is an assignment in packed form: public inputs, one bit for each private variable known to
@@ -65,6 +63,8 @@ type tracer struct {
 	layout  runList
 	runBits int // bits in the open run; 0: the open run is dense
 	runNums int
+
+	arguments []fr.Element // scratch of Apply
 }
 
 // bitWriter is an append-only packed list of bits.
@@ -91,52 +91,6 @@ func (b *bitWriter) appendAll(o *bitWriter) {
 	for i, left := 0, o.n; left > 0; i, left = i+1, left-64 {
 		b.append(o.words[i], min(left, 64))
 	}
-}
-
-// chunks is an append-only list of field elements that never moves what it has.
-type chunks struct {
-	full [][]fr.Element
-	open []fr.Element
-	n    int
-}
-
-const chunkSize = 1 << 10
-
-func (c *chunks) append(v fr.Element) {
-	if len(c.open) == cap(c.open) {
-		c.close()
-		c.open = make([]fr.Element, 0, chunkSize)
-	}
-	c.open = append(c.open, v)
-	c.n++
-}
-
-func (c *chunks) close() {
-	if len(c.open) > 0 {
-		c.full = append(c.full, c.open)
-	}
-	c.open = nil
-}
-
-// appendAll takes over what o has.
-func (c *chunks) appendAll(o *chunks) {
-	c.close()
-	o.close()
-	c.full = append(c.full, o.full...)
-	c.n += o.n
-}
-
-func (c *chunks) flat() []fr.Element {
-	c.close()
-	var out []fr.Element
-	if c.n > 0 {
-		out = make([]fr.Element, 0, c.n)
-	}
-	for i, part := range c.full {
-		out = append(out, part...)
-		c.full[i] = nil
-	}
-	return out
 }
 
 func (t *tracer) addBits(v uint64, n int) {
@@ -407,53 +361,3 @@ func bit(b bool) uint8 {
 }
 
 func (t *tracer) Block(_ string, in []Arg, body Body) []Arg { return body(t, in) }
-
-func (t *tracer) Blocks(_ string, n int, args func(int) []Arg, body func(Builder, int, []Arg) []Arg) [][]Arg {
-	out := make([][]Arg, n)
-	parts := make([]tracer, n)
-	workers := min(t.workers, n)
-	var next atomic.Int64
-	var g errgroup.Group
-	for range workers {
-		g.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return nil
-				}
-				if t.ctx.Err() != nil {
-					return context.Cause(t.ctx)
-				}
-				p := &parts[i]
-				// The outer blocks use the cores already; inner ones get what is left.
-				p.ctx, p.workers = t.ctx, t.workers/workers
-				err := guard(func() error {
-					out[i] = body(p, i, args(i))
-					return nil
-				})
-				if err != nil {
-					next.Store(int64(n)) // the others need not start
-					return err
-				}
-			}
-		})
-	}
-	if err := g.Wait(); err != nil {
-		t.Fail(err)
-	}
-	for i := range parts {
-		t.merge(&parts[i])
-	}
-	return out
-}
-
-// merge appends what a part has made.
-func (t *tracer) merge(p *tracer) {
-	p.closeRun()
-	t.closeRun()
-	t.layout.append(&p.layout)
-	t.inputs = append(t.inputs, p.inputs...)
-	t.bits.appendAll(&p.bits)
-	t.dense.appendAll(&p.dense)
-	*p = tracer{}
-}

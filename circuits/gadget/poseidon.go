@@ -11,25 +11,18 @@ import (
 
 // Poseidon hashes p.Arity numbers by neptune's legacy circuit (§3.2), which every published
 // parameter file was made for. Each of its rows allocates one variable: 311, 377, 505 and 598 for
-// arities 2, 4, 8 and 11.
+// arities 2, 4, 8 and 11. Their values are those of [poseidon.Params.Values].
 func Poseidon(b pce.Builder, p *poseidon.Params, preimage []pce.Num) pce.Num {
 	if len(preimage) != p.Arity {
 		b.Fail(fmt.Errorf("gadget: poseidon of arity %d over %d numbers", p.Arity, len(preimage)))
 	}
-	out := b.Block(p.Name, nums(preimage), func(b pce.Builder, in []pce.Arg) []pce.Arg {
-		h := permutation{b: b, p: p, constants: p.CompressedRoundConstants}
-		return []pce.Arg{h.hash(in)}
-	})
-	return out[0].(pce.Num)
-}
-
-// nums is a list of numbers as block arguments.
-func nums(ns []pce.Num) []pce.Arg {
-	args := make([]pce.Arg, len(ns))
-	for i, n := range ns {
-		args[i] = n
-	}
-	return args
+	return b.Apply(&pce.Function{
+		Name: p.Name, Variables: p.Variables(), Values: p.Values,
+		Body: func(b pce.Builder, in []pce.Num) pce.Num {
+			h := permutation{b: b, p: p, constants: p.CompressedRoundConstants}
+			return h.hash(in)
+		},
+	}, preimage)
 }
 
 // element is an entry of the state: a variable after an S-box, a combination after a linear layer.
@@ -63,7 +56,7 @@ func (h *permutation) constant() *fr.Element {
 	return c
 }
 
-func (h *permutation) hash(preimage []pce.Arg) pce.Num {
+func (h *permutation) hash(preimage []pce.Num) pce.Num {
 	h.firstRound(preimage)
 	h.dense(h.p.MDS)
 	half := h.p.FullRounds / 2
@@ -91,15 +84,14 @@ func (h *permutation) hash(preimage []pce.Arg) pce.Num {
 }
 
 // firstRound adds constants before its S-boxes, and has the tag's S-box done in advance.
-func (h *permutation) firstRound(preimage []pce.Arg) {
+func (h *permutation) firstRound(preimage []pce.Num) {
 	t := h.p.Width
 	before, after := h.constants[:t], h.constants[t:2*t]
 	h.constants = h.constants[2*t:]
 	h.state, h.spare = make([]element, t), make([]element, t)
 	h.state[0].lc.AddOne(h.p.FirstRoundTag())
 	for i := 1; i < t; i++ {
-		x := preimage[i-1].(pce.Num)
-		h.state[i] = element{allocated: true, num: h.b.SBox(x, &before[i], &after[i])}
+		h.state[i] = element{allocated: true, num: h.b.SBox(preimage[i-1], &before[i], &after[i])}
 	}
 }
 

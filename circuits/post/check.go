@@ -114,6 +114,9 @@ func (c *claim) has(id uint64) bool {
 func (c *claim) leaves(i int, v *Vanilla) error {
 	for n, want := range c.challenges(i) {
 		if got := v.Paths[n].Index(); got != want {
+			if k, ok := c.answered(i, v); ok {
+				return c.fail(i, n, pathField(n), ErrOtherPartition, "partition %d", k)
+			}
 			return c.fail(i, n, pathField(n), ErrChallenge, "path of leaf %d, want %d", got, want)
 		}
 		if got := v.Paths[n].Root; got != v.CommRLast {
@@ -122,6 +125,34 @@ func (c *claim) leaves(i int, v *Vanilla) error {
 		}
 	}
 	return nil
+}
+
+// maxSearched is among how many partitions answered looks; a deadline has far fewer.
+const maxSearched = 128
+
+// answered is the partition whose challenges the vanilla proof of sector number i answers, if there is one. Only in API
+// 1.0.0 do challenges depend on the partition.
+func (c *claim) answered(i int, v *Vanilla) (partition int, ok bool) {
+	if c.params.Kind != Window || c.Proof.APIVersion() != APIv1_0 {
+		return 0, false
+	}
+	per := c.params.SectorsPerPartition()
+	for k := range maxSearched {
+		if answers(v, c.challengesAt(i, k*per+i%per)) {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// answers tells whether the paths of v are those of the given leaves.
+func answers(v *Vanilla, leaves []uint64) bool {
+	for n := range leaves {
+		if v.Paths[n].Index() != leaves[n] {
+			return false
+		}
+	}
+	return true
 }
 
 // hashes checks the paths, then comm_r: whatever breaks a path is in it, and the relation between the

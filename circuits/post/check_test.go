@@ -102,6 +102,13 @@ func TestWrongPartition(t *testing.T) {
 	s.Sectors, s.FirstPartition, s.Partitions = s.Sectors[2:], 1, 1
 	require.NoError(t, checkAll(t, s, proofs[2:]))
 	s.FirstPartition = 0
+	err := checkAll(t, s, proofs[2:])
+	require.ErrorIs(t, err, ErrOtherPartition)
+	require.ErrorContains(t, err, "partition 1")
+	s.FirstPartition = maxSearched + 1
+	require.ErrorIs(t, checkAll(t, s, proofs[2:]), ErrOtherPartition)
+
+	proofs[2].Paths[3] = proofs[2].Paths[4] // of no partition
 	require.ErrorIs(t, checkAll(t, s, proofs[2:]), ErrChallenge)
 }
 

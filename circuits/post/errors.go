@@ -42,6 +42,9 @@ var (
 	ErrRoot      = errors.New("post: root is not comm_r_last")
 	ErrPath      = errors.New("post: inclusion path does not lead to its root")
 	ErrCommR     = errors.New("post: wrong comm_r")
+	// ErrOtherPartition says that the leaves are those of which the sector would have to show paths in another
+	// partition.
+	ErrOtherPartition = errors.New("post: answer to the challenges of another partition")
 )
 
 // FieldError names the field of a [Statement] that can't be right whatever the proof is.

@@ -109,8 +109,8 @@ func (p Params) repeats() int {
 	return 1
 }
 
-// capacity is how many different sectors a partition holds.
-func (p Params) capacity() int { return p.Sectors / p.repeats() }
+// SectorsPerPartition is how many different sectors a partition holds: 1 for WinningPoSt.
+func (p Params) SectorsPerPartition() int { return p.Sectors / p.repeats() }
 
 // VanillaSize is the size of a sector's vanilla proof in bytes: 24,960 for WindowPoSt of 32 GiB.
 func (p Params) VanillaSize() int {

@@ -145,7 +145,7 @@ func (c *claim) setParams() (err error) {
 }
 
 func (c *claim) setPartitions() error {
-	n, capacity := len(c.Sectors), c.params.capacity()
+	n, capacity := len(c.Sectors), c.params.SectorsPerPartition()
 	if n == 0 {
 		return ErrNoSectors
 	}
@@ -200,10 +200,16 @@ func (c *claim) fail(i, challenge int, field string, sentinel error, format stri
 
 // challenges are the challenged leaves of sector number i, those of all its repetitions (§6.3).
 func (c *claim) challenges(i int) []uint64 {
+	return c.challengesAt(i, c.FirstPartition*c.params.SectorsPerPartition()+i)
+}
+
+// challengesAt are the challenged leaves of sector number i if it had the given place among all sectors, from
+// which API 1.0.0 counts its challenges.
+func (c *claim) challengesAt(i, place int) []uint64 {
 	out := make([]uint64, c.params.PathsPerProof())
 	number := uint64(0)
 	if c.Proof.APIVersion() == APIv1_0 {
-		number = uint64(c.FirstPartition*c.params.capacity()+i) * uint64(len(out))
+		number = uint64(place) * uint64(len(out))
 	}
 	var message [32 + 8 + 8]byte
 	copy(message[:], c.Randomness[:])
@@ -222,7 +228,7 @@ type slot struct{ sector, from, to int }
 // slots of partition k. A partition that is not full repeats its last sector (§6.3).
 func (c *claim) slots(k int) []slot {
 	p := c.params
-	first, last := k*p.capacity(), min((k+1)*p.capacity(), len(c.Sectors))-1
+	first, last := k*p.SectorsPerPartition(), min((k+1)*p.SectorsPerPartition(), len(c.Sectors))-1
 	out := make([]slot, p.Sectors)
 	for i := range out {
 		repeat := i % p.repeats()

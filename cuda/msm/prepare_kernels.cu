@@ -54,11 +54,13 @@ struct ScatterParams {
 };
 
 struct BitsParams {
-  const uint32_t *bits; // [ceil(n / 32)] bit i is bit i%32 of word i/32
-  uint32_t *list;       // out: numbers of the set bits below n
+  const uint32_t *bits; // [words] bit i is bit i%32 of word i/32
+  const uint32_t *mask; // [words] which bits have a point; null: all
+  const uint32_t *rank; // [words] points of the words before this one; null without mask
+  uint32_t *list;       // out: points of the set bits
   uint32_t *counts;     // [1] out: length of the list; zero before the launch
-  uint32_t n;
-  uint32_t first; // added to each number
+  uint32_t words;
+  uint32_t last; // the bits of the last word that count
 };
 
 // reserve gives each thread of a block of 256 the place for its `count` items in a list whose
@@ -266,16 +268,24 @@ __launch_bounds__(256) void msm_scatter(const __grid_constant__ ScatterParams p)
       p.dense[i] | (code & kSign);
 }
 
-// The numbers of the set bits. One thread a word, 256 a block.
+// The points of the set bits: bit i has point i, or with a mask the point whose number is the count
+// of mask bits below i. One thread a word, 256 a block.
 extern "C" __global__ __launch_bounds__(256) void bits_list(const __grid_constant__ BitsParams p) {
   const uint32_t i = blockIdx.x * 256 + threadIdx.x;
-  uint32_t word = 0;
-  if (i < (p.n + 31) / 32) {
+  uint32_t word = 0, mask = 0xffffffffu, first = i * 32;
+  if (i < p.words) {
     word = p.bits[i];
-    if (p.n - i * 32 < 32)
-      word &= (1u << (p.n & 31)) - 1;
+    if (p.mask) {
+      mask = p.mask[i];
+      first = p.rank[i];
+    }
+    word &= mask;
+    if (i == p.words - 1)
+      word &= p.last;
   }
   uint32_t at = reserve(__popc(word), p.counts);
-  for (; word; word &= word - 1)
-    p.list[at++] = p.first + i * 32 + __ffs(word) - 1;
+  for (; word; word &= word - 1) {
+    const uint32_t below = (word & -word) - 1;
+    p.list[at++] = first + __popc(mask & below);
+  }
 }

@@ -66,24 +66,3 @@ __launch_bounds__(256) void ntt_reverse(const __grid_constant__ NttPassParams p)
   p.dst[i] = b;
   p.dst[j] = a;
 }
-
-struct PointwiseParams { // mirrored by internal/kernels/params.go
-  const Fr *a, *b, *c;   // [n]
-  Fr *out;               // [n]; may be a, b or c
-  Fr scale;
-  uint32_t n;
-  uint32_t reserved;
-};
-
-// out = (a b - c) scale, element by element; without c (null) it is a b scale. One thread an
-// element, 256 threads a block.
-extern "C" __global__
-__launch_bounds__(256) void fr_mul_sub_scale(const __grid_constant__ PointwiseParams p) {
-  const uint32_t i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= p.n)
-    return;
-  Fr v = p.a[i] * p.b[i];
-  if (p.c)
-    v = v - p.c[i];
-  p.out[i] = v * p.scale;
-}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -26,24 +25,20 @@ type evalReport struct {
 // eval makes the witness of a partition, evaluates A, B and C in every row and checks a·b = c.
 func eval(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "eval")
-	f.String("type", "", "kind of proof: porep")
-	src := f.addSource()
+	src := f.addSource(nil)
 	partition := f.Int("partition", 0, "which partition")
 	keep := f.Bool("keep", false, "keep all values of A, B and C, as a prover does, instead of looking at them tile by tile")
 	asJSON := f.Bool("json", false, "print one line of JSON")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
-	if err := f.checkKind(); err != nil {
-		return err
-	}
 	if err := src.check(); err != nil {
 		return err
 	}
 	phases := newPhases(e, *asJSON)
-	var c1 *porep.C1
+	var in input
 	err := phases.run("input", func() (err error) {
-		c1, err = src.read(ctx)
+		in, err = src.read(ctx)
 		return err
 	})
 	if err != nil {
@@ -51,7 +46,7 @@ func eval(ctx context.Context, e *env, args []string) error {
 	}
 	var system *pce.System
 	err = phases.run("record", func() (err error) {
-		blank := porep.Blank(c1.Params)
+		blank := blankOf(in.circuit())
 		system, err = pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
 		return err
 	})
@@ -60,7 +55,7 @@ func eval(ctx context.Context, e *env, args []string) error {
 	}
 	var w *pce.Witness
 	err = phases.run("witness", func() (err error) {
-		w, err = c1.Witness(ctx, *partition, nil)
+		w, err = in.witness(ctx, *partition, nil)
 		return err
 	})
 	if err != nil {

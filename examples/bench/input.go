@@ -63,21 +63,33 @@ func (b *bytes32) UnmarshalText(text []byte) error {
 	return err
 }
 
-// maxSmallFile bounds files that are read whole: statements, secrets, proofs.
-const maxSmallFile = 1 << 20
+// MarshalText writes 64 hex digits.
+func (b bytes32) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, b[:]), nil }
+
+const (
+	// maxSmallFile bounds files that are read whole: statements of one sector, secrets, proofs.
+	maxSmallFile = 1 << 20
+	// maxInputFile bounds files with vanilla proofs: those of three full partitions of WindowPoSt-32GiB.
+	maxInputFile = 1 << 28
+)
 
 func readSmall(path string) ([]byte, error) {
+	return readAtMost(context.Background(), path, maxSmallFile)
+}
+
+// readAtMost reads a regular file whole if it is not longer than limit bytes.
+func readAtMost(ctx context.Context, path string, limit int64) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSmallFile+1))
+	b, err := io.ReadAll(io.LimitReader(contextReader{ctx, f}, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxSmallFile {
-		return nil, fmt.Errorf("%s: longer than %d bytes", path, maxSmallFile)
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s: longer than %d bytes", path, limit)
 	}
 	return b, nil
 }
@@ -121,13 +133,13 @@ type sectorFlags struct {
 	miner, sector *uint64
 }
 
-func (f *flags) addSector() sectorFlags {
-	return sectorFlags{f, f.Uint64("miner", 0, "actor id of the miner that the sector must be of"),
+func (f *flags) addSector() *sectorFlags {
+	return &sectorFlags{f, f.Uint64("miner", 0, "actor id of the miner that the sector must be of"),
 		f.Uint64("sector", 0, "number that the sector must have; by default what Lotus's wrapper says")}
 }
 
 // check refuses flags that say too little.
-func (s sectorFlags) check() error {
+func (s *sectorFlags) check() error {
 	if s.given("sector") && !s.given("miner") {
 		return usagef("%s: --sector needs --miner", s.Name())
 	}
@@ -135,9 +147,9 @@ func (s sectorFlags) check() error {
 }
 
 // publicInputs are those of each partition: from chain values alone if the flags name the sector, otherwise from the replica
-// id in the document.
-func (s sectorFlags) publicInputs(c1 *porep.C1) ([][]fr.Element, error) {
-	if !s.given("miner") {
+// id in the document. s may be nil.
+func (s *sectorFlags) publicInputs(c1 *porep.C1) ([][]fr.Element, error) {
+	if s == nil || !s.given("miner") {
 		return c1.PublicInputs()
 	}
 	sector := *s.sector

@@ -193,9 +193,13 @@ func inspectC1(ctx context.Context, e *env, path string) error {
 }
 
 func inspectProof(e *env, path string) error {
-	proofs, err := readProofs(path)
+	b, err := readProof(path)
 	if err != nil {
 		return err
+	}
+	proofs, err := groth16.ParseProofs(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	e.printf("proofs               %d, all points on the curve and in the subgroup\n", len(proofs))
 	return nil

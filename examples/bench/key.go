@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -21,7 +20,7 @@ type keyFiles struct {
 }
 
 // findKey looks for a circuit's parameters in a folder, under the reference's names first.
-func findKey(dir string, p porep.Params) (*keyFiles, error) {
+func findKey(dir string, p circuitParams) (*keyFiles, error) {
 	test := groth16.TestKeyFiles(dir, p.Name())
 	cached := filepath.Join(dir, p.CacheName())
 	for _, k := range []keyFiles{

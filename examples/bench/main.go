@@ -34,14 +34,14 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"single", "--type porep (--c1 FILE | --synthetic SIZE) [flags]", "prove one phase-1 output and verify the proof", single},
+		{"single", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [flags]", "prove one statement and verify the proof", single},
 		{"setup", "--type T --size S [--out DIR] [--secrets FILE]", "make insecure test parameters", setup},
 		{"record", "--type T --size S [--out FILE] [--verify-blocks]", "record a constraint system", record},
 		{"r1cs-digest", "--type T --size S", "print counts and digests of a circuit's rows as JSON", r1csDigest},
-		{"witness", "--type porep (--c1 FILE | --synthetic SIZE) [--json]", "make the witnesses of a phase-1 output, checking it on the way", witness},
-		{"eval", "--type porep (--c1 FILE | --synthetic SIZE) [--keep] [--json]", "evaluate and check all rows for a witness", eval},
-		{"synth", "--type porep --size S [--seed N] [--lotus] [--out FILE]", "write the phase-1 output of a sector that is made up", synthesize},
-		{"verify", "--type porep (--c1 FILE | --statement FILE) --vk FILE --proof FILE", "verify a proof: exit 0 true, 1 false, 2 neither", verify},
+		{"witness", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [--hash] [--json]", "make the witnesses of a statement, checking it on the way", witness},
+		{"eval", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [--keep] [--json]", "evaluate and check all rows for a witness", eval},
+		{"synth", "--type T --size S [--seed N] [--sectors N] [--lotus] [--out FILE]", "write the input of a proof about sectors that are made up", synthesize},
+		{"verify", "--type T (--c1 FILE | --statement FILE) --vk FILE --proof FILE", "verify a proof: exit 0 true, 1 false, 2 neither", verify},
 		{"inspect", "[--check] FILE", "say what a file is and what is in it", inspect},
 	}
 }

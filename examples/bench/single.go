@@ -11,7 +11,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/circuits"
-	"github.com/gocuzk/cuzk/circuits/porep"
+	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -22,10 +22,12 @@ type singleReport struct {
 	RegisteredProof string             `json:"registered_proof"`
 	Partitions      int                `json:"partitions"`
 	Backend         string             `json:"backend"`
+	Device          string             `json:"device,omitempty"`
 	PCE             bool               `json:"pce"`
 	TestParameters  bool               `json:"test_parameters"`
 	Phases          map[string]float64 `json:"phases_ms"`
 	Prove           map[string]float64 `json:"prove_ms"`
+	RunsMS          []float64          `json:"runs_ms"`
 	TotalMS         float64            `json:"total_ms"`
 	PeakRSSBytes    int64              `json:"peak_rss_bytes"`
 	ProofBytes      int                `json:"proof_bytes"`
@@ -37,14 +39,15 @@ type singleReport struct {
 // singleJob is one run of single.
 type singleJob struct {
 	e               *env
-	sector          sectorFlags
 	source          source
 	paramsDir       string
 	cache           string
 	json            bool
+	deviceName      string
+	repeat          int
 	prover          groth16.ProverOptions
 	phases          *phases
-	c1              *porep.C1
+	input           input
 	system          *pce.System // nil without PCE
 	key             *groth16.ProvingKey
 	report          singleReport
@@ -53,23 +56,18 @@ type singleJob struct {
 
 func single(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "single")
-	f.String("type", "", "kind of proof: porep")
-	j := singleJob{e: e, sector: f.addSector(), source: f.addSource()}
+	j := singleJob{e: e, source: f.addSource(f.addSector())}
 	f.StringVar(&j.paramsDir, "params", "", "folder with the parameters, under the reference's names or as setup writes them; by default test parameters in the cache folder, made if missing")
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
 	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
 	backend := f.String("backend", "auto", "where to prove: auto, cpu, gpu")
+	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
+	f.IntVar(&j.repeat, "repeat", 1, "prove so many times with the same prover; the figures are those of the last")
 	f.BoolVar(&j.json, "json", false, "print one line of JSON")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
-	if err := f.checkKind(); err != nil {
-		return err
-	}
 	if err := j.source.check(); err != nil {
-		return err
-	}
-	if err := j.sector.check(); err != nil {
 		return err
 	}
 	var err error
@@ -78,6 +76,15 @@ func single(ctx context.Context, e *env, args []string) error {
 	}
 	if j.cache, err = cacheFolder(j.cache); err != nil {
 		return err
+	}
+	if j.repeat < 1 {
+		return usagef("%s: --repeat is %d, want 1 or more", f.Name(), j.repeat)
+	}
+	if j.deviceName != "" {
+		if j.prover.Device, err = device.Open(j.deviceName, nil); err != nil {
+			return err
+		}
+		defer j.prover.Device.Close()
 	}
 	j.phases = newPhases(e, j.json)
 	return j.run(ctx)
@@ -110,24 +117,25 @@ func (j *singleJob) run(ctx context.Context) error {
 	return j.finish(proof)
 }
 
-// readInput decodes the phase-1 output and checks what it says without a circuit.
+// readInput decodes the input and checks what it says without a circuit.
 func (j *singleJob) readInput(ctx context.Context) error {
 	err := j.phases.run("decode", func() (err error) {
-		j.c1, err = j.source.read(ctx)
+		j.input, err = j.source.read(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	j.report = singleReport{
-		Circuit: j.c1.Params.Name(), RegisteredProof: j.c1.Proof.String(), Partitions: j.c1.Params.Partitions,
+		Circuit: j.input.circuit().Name(), RegisteredProof: j.input.proofName(),
 		PCE: !j.prover.DisablePCE, Phases: j.phases.ms, Prove: map[string]float64{},
 	}
 	return j.phases.run("check", func() (err error) {
-		if j.statementInputs, err = j.sector.publicInputs(j.c1); err != nil {
+		if j.statementInputs, err = j.input.publicInputs(); err != nil {
 			return fmt.Errorf("%s: %w", j.source.name(), err)
 		}
-		if err := j.c1.Check(ctx, 0); err != nil {
+		j.report.Partitions = len(j.statementInputs)
+		if err := j.input.check(ctx); err != nil {
 			return fmt.Errorf("%s: %w", j.source.name(), err)
 		}
 		return nil
@@ -140,14 +148,14 @@ func (j *singleJob) openKey(ctx context.Context) error {
 	if dir == "" {
 		dir = j.cache
 	}
-	files, err := findKey(dir, j.c1.Params)
+	files, err := findKey(dir, j.input.circuit())
 	missing := errors.Is(err, fs.ErrNotExist) && j.paramsDir == ""
 	if err != nil && !missing {
 		return err
 	}
 	if missing || !j.prover.DisablePCE {
 		err := j.phases.run("system", func() (err error) {
-			j.system, err = openSystem(ctx, j.e, j.cache, porep.Blank(j.c1.Params))
+			j.system, err = openSystem(ctx, j.e, j.cache, blankOf(j.input.circuit()))
 			return err
 		})
 		if err != nil {
@@ -181,33 +189,27 @@ func (j *singleJob) openKey(ctx context.Context) error {
 
 // prove makes the proofs of all partitions, verified by the prover against the statement of the circuits.
 func (j *singleJob) prove(ctx context.Context) (proof []byte, err error) {
-	partitions, err := j.c1.Circuits()
+	list, err := j.input.circuits()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]circuits.Circuit, len(partitions))
-	for i, c := range partitions {
-		list[i] = c
-	}
-	prover, err := groth16.NewProver(ctx, j.key, j.system, &j.prover)
+	var prover groth16.Prover
+	err = j.phases.run("open prover", func() (err error) {
+		prover, err = groth16.NewProver(ctx, j.key, j.system, &j.prover)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer prover.Close()
 
 	var result *groth16.Result
-	bar := newProgress(j.e.stderr, "proof")
-	err = j.phases.run("prove", func() (err error) {
-		result, err = prover.Prove(ctx, list, &groth16.ProveOptions{Hooks: &groth16.Hooks{
-			Progress: func(done, total uint64) { bar.set(int64(done), int64(total)) },
-		}})
-		bar.end()
-		return err
-	})
-	if err != nil {
-		return nil, err
+	for range j.repeat {
+		if result, err = j.proveOnce(ctx, prover, list); err != nil {
+			return nil, err
+		}
 	}
-	j.report.Backend = result.Partitions[0].Backend.String()
+	j.report.Backend, j.report.Device = result.Partitions[0].Backend.String(), prover.Device().Info().UUID
 	for _, p := range result.Partitions {
 		j.addStats(&p.Stats)
 	}
@@ -215,11 +217,26 @@ func (j *singleJob) prove(ctx context.Context) (proof []byte, err error) {
 	return result.Bytes(), nil
 }
 
+func (j *singleJob) proveOnce(ctx context.Context, prover groth16.Prover, list []circuits.Circuit) (result *groth16.Result, err error) {
+	bar := newProgress(j.e.stderr, "proof")
+	start := time.Now()
+	err = j.phases.run("prove", func() (err error) {
+		result, err = prover.Prove(ctx, list, &groth16.ProveOptions{Hooks: &groth16.Hooks{
+			Progress: func(done, total uint64) { bar.set(int64(done), int64(total)) },
+		}})
+		bar.end()
+		return err
+	})
+	j.report.RunsMS = append(j.report.RunsMS, milliseconds(time.Since(start)))
+	return result, err
+}
+
 func (j *singleJob) addStats(s *groth16.Stats) {
 	for _, x := range []struct {
 		name string
 		took time.Duration
-	}{{"witness", s.Witness}, {"assign", s.Assign}, {"quotient", s.Quotient}, {"sums", s.Sums}, {"assemble", s.Assemble}} {
+	}{{"witness", s.Witness}, {"assign", s.Assign}, {"quotient", s.Quotient}, {"sums", s.Sums}, {"assemble", s.Assemble},
+		{"gpu assign", s.Device.Assign}, {"gpu quotient", s.Device.Quotient}, {"gpu sums", s.Device.Sums}} {
 		j.report.Prove[x.name] += milliseconds(x.took)
 	}
 }

@@ -2,69 +2,175 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/gocuzk/cuzk/circuits/porep"
+	"github.com/gocuzk/cuzk/circuits/post"
+	"github.com/gocuzk/cuzk/circuits/update"
 	"github.com/gocuzk/cuzk/internal/synth"
 )
 
-// source is where a command's phase-1 output comes from: a file, or a sector that is made up.
+// source is where a command's input comes from: a file, or sectors that are made up.
 type source struct {
 	*flags
-	c1, synthetic *string
-	seed          *uint64
+	kind, c1, input, synthetic *string
+	made                       madeUp
+	sector                     *sectorFlags // nil: the command has no such flags
 }
 
-// addSource adds the flags that name an input.
-func (f *flags) addSource() source {
+// madeUp are the flags of sectors that are made up.
+type madeUp struct {
+	seed    *uint64
+	sectors *int
+}
+
+func (f *flags) addMadeUp() madeUp {
+	return madeUp{
+		f.Uint64("seed", 1, "what sectors that are made up are drawn from"),
+		f.Int("sectors", 0, "how many sectors to make up for a window-post; by default as many as a partition holds"),
+	}
+}
+
+func (f *flags) addType() *string {
+	return f.String("type", "", "kind of proof: "+strings.Join(kinds(), ", "))
+}
+
+// addSource adds the flags that name an input. sector may be nil.
+func (f *flags) addSource(sector *sectorFlags) source {
 	return source{
 		flags:     f,
-		c1:        f.String("c1", "", "phase-1 output, as Lotus or the reference writes it"),
-		synthetic: f.String("synthetic", "", "in place of --c1, make up a sector of this size; its statement is true, but nothing is stored in it"),
-		seed:      f.Uint64("seed", 1, "what a sector that is made up is drawn from"),
+		kind:      f.addType(),
+		c1:        f.String("c1", "", "of a porep: phase-1 output, as Lotus or the reference writes it"),
+		input:     f.String("input", "", "of the other types: JSON file with the statement and the vanilla proofs, as synth writes it"),
+		synthetic: f.String("synthetic", "", "in place of a file, make up sectors of this size; the statement is true, but nothing is stored in them"),
+		made:      f.addMadeUp(),
+		sector:    sector,
 	}
 }
 
-// check refuses command lines that name no input, or two.
+// check refuses command lines that name no kind and no input, or two.
 func (s source) check() error {
-	if (*s.c1 == "") == (*s.synthetic == "") {
-		return usagef("%s: one of --c1 and --synthetic is needed", s.Name())
+	if err := s.checkKind(); err != nil {
+		return err
 	}
-	return nil
+	file, want := s.input, "input"
+	if *s.kind == kindPoRep {
+		file, want = s.c1, "c1"
+	}
+	for _, name := range []string{"c1", "input"} {
+		if name != want && s.given(name) {
+			return usagef("%s: --%s is not for --type %s", s.Name(), name, *s.kind)
+		}
+	}
+	if (*file == "") == (*s.synthetic == "") {
+		return usagef("%s: one of --%s and --synthetic is needed", s.Name(), want)
+	}
+	if s.sector == nil {
+		return nil
+	}
+	if *s.kind != kindPoRep && s.sector.given("miner") {
+		return usagef("%s: --miner is for --type %s", s.Name(), kindPoRep)
+	}
+	return s.sector.check()
 }
 
 // name is what errors call the input.
 func (s source) name() string {
-	if *s.c1 != "" {
-		return *s.c1
+	if *s.synthetic != "" {
+		return "synthetic " + *s.synthetic
 	}
-	return "synthetic " + *s.synthetic
+	return *s.c1 + *s.input
 }
 
-// read decodes the file or makes up the sector.
-func (s source) read(ctx context.Context) (*porep.C1, error) {
-	if *s.c1 != "" {
-		return readC1(ctx, *s.c1)
+// read decodes the file or makes up the sectors.
+func (s source) read(ctx context.Context) (input, error) {
+	if *s.synthetic != "" {
+		return s.made.up(s.flags, *s.kind, *s.synthetic, s.sector)
 	}
-	return synthesizeC1(*s.synthetic, *s.seed)
+	switch *s.kind {
+	case kindPoRep:
+		c1, err := readC1(ctx, *s.c1)
+		if err != nil {
+			return nil, err
+		}
+		return &porepInput{c1, s.sector}, nil
+	case kindWinningPoSt, kindWindowPoSt:
+		return readPoSt(ctx, *s.input, *s.kind)
+	}
+	return readUpdate(ctx, *s.input, *s.kind)
 }
 
-// synthesizeC1 makes up a sector of a size that has a registered proof.
-func synthesizeC1(size string, seed uint64) (*porep.C1, error) {
-	var known []string
+// up makes up an input of a size that has a registered proof.
+func (m madeUp) up(f *flags, kind, size string, sector *sectorFlags) (input, error) {
+	if f.given("sectors") && kind != kindWindowPoSt {
+		return nil, usagef("%s: --sectors is for --type %s", f.Name(), kindWindowPoSt)
+	}
+	var sizes []uint64
+	for _, p := range update.RegisteredProofs() { // the same sizes for all kinds
+		sizes = append(sizes, p.SectorSize())
+	}
+	bytes, err := f.pickSize(kind, size, sizes)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case kindPoRep:
+		return m.porep(bytes, sector)
+	case kindWinningPoSt, kindWindowPoSt:
+		return m.post(kind, bytes)
+	}
+	return m.update(kind, bytes)
+}
+
+func (m madeUp) porep(size uint64, sector *sectorFlags) (input, error) {
 	for _, proof := range porep.RegisteredProofs() {
-		if proof.APIVersion() != porep.APIv1_1 || proof.Feature() != porep.Interactive {
+		if proof.SectorSize() == size && proof.APIVersion() == porep.APIv1_1 && proof.Feature() == porep.Interactive {
+			c1, err := synth.PoRep(proof, nil, *m.seed)
+			if err != nil {
+				return nil, err
+			}
+			return &porepInput{c1, sector}, nil
+		}
+	}
+	return nil, fmt.Errorf("no registered proof for sectors of %d bytes", size)
+}
+
+func (m madeUp) post(kind string, size uint64) (input, error) {
+	for _, proof := range post.RegisteredProofs() {
+		if proof.SectorSize() != size || proof.Kind() != postKind(kind) ||
+			proof.Kind() == post.Window && proof.APIVersion() != post.APIv1_2 {
 			continue
 		}
 		p, err := proof.Params()
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimPrefix(p.Name(), "porep-")
-		if name == size {
-			return synth.PoRep(proof, nil, seed)
+		sectors := *m.sectors
+		if sectors == 0 {
+			sectors = p.SectorsPerPartition()
 		}
-		known = append(known, name)
+		statement, vanilla, err := synth.PoSt(proof, nil, sectors, *m.seed)
+		if err != nil {
+			return nil, err
+		}
+		return &postInput{params: p, statement: statement, vanilla: vanilla}, nil
 	}
-	return nil, usagef("no registered PoRep of size %q, only %s", size, strings.Join(known, ", "))
+	return nil, fmt.Errorf("no registered proof for sectors of %d bytes", size)
+}
+
+func (m madeUp) update(kind string, size uint64) (input, error) {
+	proof, err := update.RegisteredProofFor(size)
+	if err != nil {
+		return nil, err
+	}
+	p, err := update.ParamsFor(updateVariant(kind), size)
+	if err != nil {
+		return nil, err
+	}
+	statement, vanilla, err := synth.Update(proof, &p, *m.seed)
+	if err != nil {
+		return nil, err
+	}
+	return &updateInput{params: p, statement: statement, vanilla: vanilla}, nil
 }

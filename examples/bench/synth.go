@@ -9,13 +9,13 @@ import (
 	"github.com/gocuzk/cuzk/internal/synth"
 )
 
-// synthesize implements "synth": it writes the phase-1 output of a sector that is made up.
+// synthesize implements "synth": it writes the input of a proof about sectors that are made up.
 func synthesize(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "synth")
-	f.String("type", "", "kind of proof: porep")
+	kind := f.addType()
 	size := f.String("size", "", "sector size")
-	seed := f.Uint64("seed", 1, "what the sector is drawn from")
-	lotus := f.Bool("lotus", false, "write Lotus's wrapper")
+	made := f.addMadeUp()
+	lotus := f.Bool("lotus", false, "of a porep: write Lotus's wrapper")
 	out := f.String("out", "", "file to write; standard output by default")
 	if err := f.parse(args, 0); err != nil {
 		return err
@@ -26,11 +26,21 @@ func synthesize(ctx context.Context, e *env, args []string) error {
 	if err := f.require("size"); err != nil {
 		return err
 	}
-	c1, err := synthesizeC1(*size, *seed)
+	if *lotus && *kind != kindPoRep {
+		return usagef("synth: --lotus is for --type %s", kindPoRep)
+	}
+	in, err := made.up(f, *kind, *size, nil)
 	if err != nil {
 		return err
 	}
 	return writeTo(ctx, e, *out, func(w io.Writer) error {
+		switch in := in.(type) {
+		case *postInput:
+			return in.write(w)
+		case *updateInput:
+			return in.write(w)
+		}
+		c1 := in.(*porepInput).c1
 		if *lotus {
 			return c1.EncodeLotus(w, synth.Sector)
 		}

@@ -21,9 +21,9 @@ func TestSynth(t *testing.T) {
 		entries, err := os.ReadDir(filepath.Dir(file))
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		fromFile := witnessLine(t, "--c1", file)
-		require.Equal(t, witnessLine(t, "--synthetic", "2KiB", "--seed", "3"), fromFile)
-		require.NotEqual(t, witnessLine(t, "--synthetic", "2KiB"), fromFile)
+		fromFile := witnessLine(t, "--type", "porep", "--c1", file)
+		require.Equal(t, witnessLine(t, "--type", "porep", "--synthetic", "2KiB", "--seed", "3"), fromFile)
+		require.NotEqual(t, witnessLine(t, "--type", "porep", "--synthetic", "2KiB"), fromFile)
 	}
 	requireError(t, exitUsage, []string{"synth", "--type", "porep", "--size", "3KiB"}, "2KiB, 8MiB")
 	requireError(t, exitUsage, []string{"synth", "--type", "porep"}, "--size is missing")
@@ -44,7 +44,7 @@ func TestSynthLeavesNothingBehind(t *testing.T) {
 // witnessLine runs witness and leaves out what differs from run to run.
 func witnessLine(t *testing.T, args ...string) witnessReport {
 	t.Helper()
-	code, stdout, stderr := bench(t, append([]string{"witness", "--type", "porep", "--json"}, args...)...)
+	code, stdout, stderr := bench(t, append([]string{"witness", "--json", "--hash"}, args...)...)
 	require.Zero(t, code, stderr)
 	var r witnessReport
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))

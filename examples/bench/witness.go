@@ -11,7 +11,6 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -31,48 +30,46 @@ type partitionWitness struct {
 	Bits         int     `json:"bits"`
 	Dense        int     `json:"dense"`
 	PackedBytes  int     `json:"packed_bytes"`
-	SHA256Inputs string  `json:"sha256_inputs"`
-	SHA256Aux    string  `json:"sha256_aux"`
+	SHA256Inputs string  `json:"sha256_inputs,omitempty"` // with --hash
+	SHA256Aux    string  `json:"sha256_aux,omitempty"`
 }
 
 func witness(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "witness")
-	f.String("type", "", "kind of proof: porep")
-	src := f.addSource()
+	src := f.addSource(nil)
 	workers := f.Int("workers", 0, "goroutines to use; 0 means one per processor")
+	withHash := f.Bool("hash", false, "hash public inputs and private variables, as the reference's vectors have it; this takes minutes for 32 GiB")
 	asJSON := f.Bool("json", false, "print one line of JSON")
 	if err := f.parse(args, 0); err != nil {
-		return err
-	}
-	if err := f.checkKind(); err != nil {
 		return err
 	}
 	if err := src.check(); err != nil {
 		return err
 	}
-	c1, err := src.read(ctx)
+	in, err := src.read(ctx)
 	if err != nil {
 		return err
 	}
-	blank := porep.Blank(c1.Params)
+	blank := blankOf(in.circuit())
 	system, err := pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
 	if err != nil {
 		return err
 	}
 	report := witnessReport{Circuit: system.Name(), Workers: *workers}
-	for k := range c1.Partitions {
+	for k := range in.partitions() {
 		start := time.Now()
-		w, err := c1.Witness(ctx, k, &pce.WitnessOptions{Workers: *workers})
+		w, err := in.witness(ctx, k, &pce.WitnessOptions{Workers: *workers})
 		if err != nil {
 			return fmt.Errorf("%s: %w", src.name(), err)
 		}
 		took := time.Since(start)
-		p, err := describeWitness(ctx, system.Layout(), w)
-		if err != nil {
-			return err
+		p := describeWitness(w, took)
+		if *withHash {
+			if err := p.hash(ctx, system.Layout(), w); err != nil {
+				return err
+			}
 		}
-		p.MS = milliseconds(took)
-		report.Partitions = append(report.Partitions, *p)
+		report.Partitions = append(report.Partitions, p)
 	}
 	report.PeakRSSBytes = peakRSS()
 	if *asJSON {
@@ -82,28 +79,31 @@ func witness(ctx context.Context, e *env, args []string) error {
 	for i, p := range report.Partitions {
 		e.printf("partition %-10d %10.1f ms, %d public inputs, %d bits and %d field elements in %s\n",
 			i, p.MS, p.Inputs, p.Bits, p.Dense, mebibytes(int64(p.PackedBytes)))
-		e.printf("  sha256 inputs      %s\n  sha256 aux         %s\n", p.SHA256Inputs, p.SHA256Aux)
+		if *withHash {
+			e.printf("  sha256 inputs      %s\n  sha256 aux         %s\n", p.SHA256Inputs, p.SHA256Aux)
+		}
 	}
 	e.printf("peak memory          %s\n", mebibytes(report.PeakRSSBytes))
 	return nil
 }
 
-func describeWitness(ctx context.Context, layout *pce.Layout, w *pce.Witness) (*partitionWitness, error) {
-	aux, err := hashAux(ctx, layout, w)
-	if err != nil {
-		return nil, err
+func describeWitness(w *pce.Witness, took time.Duration) partitionWitness {
+	return partitionWitness{
+		MS: milliseconds(took), Inputs: len(w.Inputs), Aux: w.NumBits + len(w.Dense), Bits: w.NumBits, Dense: len(w.Dense),
+		PackedBytes: 8*len(w.Bits) + fr.Bytes*(len(w.Inputs)+len(w.Dense)),
 	}
+}
+
+// hash sets the digests.
+func (p *partitionWitness) hash(ctx context.Context, layout *pce.Layout, w *pce.Witness) (err error) {
 	inputs := sha256.New()
 	for i := range w.Inputs {
 		b := littleEndian(&w.Inputs[i])
 		inputs.Write(b[:])
 	}
-	return &partitionWitness{
-		Inputs: len(w.Inputs), Aux: w.NumBits + len(w.Dense), Bits: w.NumBits, Dense: len(w.Dense),
-		PackedBytes:  8*len(w.Bits) + fr.Bytes*(len(w.Inputs)+len(w.Dense)),
-		SHA256Inputs: hex.EncodeToString(inputs.Sum(nil)),
-		SHA256Aux:    aux,
-	}, nil
+	p.SHA256Inputs = hex.EncodeToString(inputs.Sum(nil))
+	p.SHA256Aux, err = hashAux(ctx, layout, w)
+	return err
 }
 
 // hashAux hashes all private variables in order without expanding them in memory.

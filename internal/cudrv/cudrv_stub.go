@@ -9,3 +9,6 @@ type Lib struct{ Driver }
 func open(path string) (*Lib, *OpenError) {
 	return nil, &OpenError{Path: path, Reason: ErrNoDriver, Detail: "built without cgo or not for Linux"}
 }
+
+// OpenMonitor is nil in this build.
+func OpenMonitor(string) Monitor { return nil }

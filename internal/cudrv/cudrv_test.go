@@ -15,16 +15,21 @@ import (
 	"testing"
 )
 
-// compileFake compiles testdata/fakecuda.c into a library and returns its path. The test is
-// skipped where there is no C compiler.
+// compileFake compiles the fake driver.
 func compileFake(t *testing.T, flags ...string) string {
+	t.Helper()
+	return compile(t, "testdata/fakecuda.c", flags...)
+}
+
+// compile compiles a C file into a library and returns its path. The test is skipped where there is no C compiler.
+func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("no C compiler: ", err)
 	}
-	out := filepath.Join(t.TempDir(), "libcuda.so.1")
-	args := append([]string{"-shared", "-fPIC", "-w", "-o", out, "testdata/fakecuda.c"}, flags...)
+	out := filepath.Join(t.TempDir(), "lib.so.1")
+	args := append([]string{"-shared", "-fPIC", "-w", "-o", out, source}, flags...)
 	if msg, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, msg)
 	}

@@ -7,6 +7,8 @@
 // return the driver's [Result] unchanged: only the caller knows device, kernel and
 // operation, so only the caller makes an error of it.
 //
+// [OpenMonitor] opens the monitoring library in the same way, for the little that the driver does not say.
+//
 // # Rules kept here
 //
 //   - The library opened is libcuda.so.1 (the driver), never libcuda.so (the toolkit's

@@ -131,3 +131,12 @@ type Driver interface {
 	// are copied before the call returns.
 	LaunchKernel(c Context, f Function, l Launch, params []byte) Result
 }
+
+// Monitor is what the driver's monitoring library knows and the driver does not say. Its methods may be called from several
+// goroutines.
+type Monitor interface {
+	// DriverVersion is the version of the kernel driver, "580.95.05", or empty if it is not known.
+	DriverVersion() string
+	// ProcessBytes is what this process has of the memory of a card, context and modules included, or 0 if it is not known.
+	ProcessBytes(uuid string) uint64
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 
@@ -42,9 +43,15 @@ type Loaded interface {
 
 // Assignment is a witness and, until Quotient has used them, the values of the rows.
 type Assignment interface {
+	// Times says how long the engine's card has worked on the assignment so far, as its own clock has it: from the first to
+	// the last command of each step. It is zero where there is no card.
+	Times() Times
 	// Release frees the assignment's memory. Releasing twice does nothing.
 	Release()
 }
+
+// Times are the durations of the steps.
+type Times struct{ Assign, Quotient, Sums time.Duration }
 
 // Scalars are field elements in the engine's memory.
 type Scalars interface {

@@ -1,129 +1,12 @@
 package gpu
 
 import (
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gocuzk/cuzk/internal/cudrv"
 )
-
-// Identity names a card in errors and logs.
-type Identity struct {
-	Ordinal int
-	UUID    string // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-	PCI     string // "0000:1b:00.0"
-	Name    string
-}
-
-func (id Identity) String() string {
-	return fmt.Sprintf("device %d %s (%s, %s)", id.Ordinal, id.Name, id.UUID, id.PCI)
-}
-
-// Info describes a card.
-type Info struct {
-	Identity
-	MemoryBytes      uint64
-	Major, Minor     int // compute capability
-	Multiprocessors  int
-	L2Bytes          int
-	SharedBlockBytes int // most shared memory of a block
-	ECC              bool
-}
-
-// System is one driver and the table of its opened cards. It is safe for concurrent use.
-type System struct {
-	drv cudrv.Driver
-
-	mu   sync.Mutex
-	open map[int]*Device
-}
-
-// NewSystem makes the table for a driver.
-func NewSystem(drv cudrv.Driver) *System { return &System{drv: drv, open: map[int]*Device{}} }
-
-// List describes all cards that the driver shows, in its order.
-func (s *System) List() ([]Info, error) {
-	n, r := s.drv.DeviceCount()
-	if r != cudrv.Success {
-		return nil, &Error{Op: "cuDeviceGetCount", Result: r, Reason: reasonOf(r)}
-	}
-	list := make([]Info, 0, n)
-	for i := range n {
-		_, info, err := s.describe(i)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, info)
-	}
-	return list, nil
-}
-
-func (s *System) describe(ordinal int) (cudrv.Device, Info, error) {
-	info := Info{Identity: Identity{Ordinal: ordinal}}
-	var first error
-	note := func(op string, r cudrv.Result) {
-		if r != cudrv.Success && first == nil {
-			first = &Error{Device: info.Identity, Op: op, Result: r, Reason: reasonOf(r)}
-		}
-	}
-	dev, r := s.drv.DeviceGet(ordinal)
-	note("cuDeviceGet", r)
-	info.Name, r = s.drv.DeviceName(dev)
-	note("cuDeviceGetName", r)
-	uuid, r := s.drv.DeviceUUID(dev)
-	note("cuDeviceGetUuid", r)
-	h := hex.EncodeToString(uuid[:])
-	info.UUID = "GPU-" + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-	info.PCI, r = s.drv.DevicePCI(dev)
-	note("cuDeviceGetPCIBusId", r)
-	info.MemoryBytes, r = s.drv.DeviceTotalMem(dev)
-	note("cuDeviceTotalMem", r)
-	for _, a := range []struct {
-		attr cudrv.Attribute
-		set  func(int)
-	}{
-		{cudrv.AttrMajor, func(v int) { info.Major = v }},
-		{cudrv.AttrMinor, func(v int) { info.Minor = v }},
-		{cudrv.AttrMultiprocessors, func(v int) { info.Multiprocessors = v }},
-		{cudrv.AttrL2CacheBytes, func(v int) { info.L2Bytes = v }},
-		{cudrv.AttrSharedPerBlockOptIn, func(v int) { info.SharedBlockBytes = v }},
-		{cudrv.AttrECCEnabled, func(v int) { info.ECC = v != 0 }},
-	} {
-		v, r := s.drv.DeviceAttribute(a.attr, dev)
-		note("cuDeviceGetAttribute", r)
-		a.set(v)
-	}
-	return dev, info, first
-}
-
-// Find gives the ordinal of the card that a string names: an ordinal ("0"), an identity
-// ("GPU-…", or what of it is unambiguous) or a bus address ("0000:1b:00.0").
-func (s *System) Find(name string) (int, error) {
-	list, err := s.List()
-	if err != nil {
-		return 0, err
-	}
-	match := -1
-	for i, info := range list {
-		id := strings.EqualFold(name, info.PCI) || name == fmt.Sprint(i) ||
-			len(name) >= 8 && strings.HasPrefix(strings.ToLower(info.UUID), strings.ToLower(name))
-		if !id {
-			continue
-		}
-		if match >= 0 {
-			return 0, &Error{Op: "find " + name, Reason: ErrNoDevice, Detail: "more than one card fits"}
-		}
-		match = i
-	}
-	if match < 0 {
-		return 0, &Error{Op: "find " + name, Reason: ErrNoDevice, Detail: fmt.Sprintf("there are %d cards", len(list))}
-	}
-	return match, nil
-}
 
 // Device is one opened card with its primary context. It is safe for concurrent use.
 //
@@ -135,9 +18,12 @@ type Device struct {
 	dev    cudrv.Device
 	ctx    cudrv.Context
 	info   Info
+	opts   Options
 	users  int // under sys.mu
 	closed atomic.Bool
 	lost   atomic.Pointer[Error]
+	gone   chan struct{} // closed when the card is lost
+	budget ledger
 
 	counts   [kinds]atomic.Int64 // open children
 	leaks    atomic.Int64
@@ -145,36 +31,32 @@ type Device struct {
 	reserved atomic.Uint64
 	peak     atomic.Uint64
 	pinned   atomic.Uint64
+	refused  atomic.Int64
 }
 
-// kind is a kind of child.
-type kind int
+// Open opens a card by ordinal with the default options, or shares it with the options it was opened with.
+func (s *System) Open(ordinal int) (*Device, error) { return s.OpenWith(ordinal, nil) }
 
-const (
-	kindArena kind = iota
-	kindPinned
-	kindStream
-	kindEvent
-	kindModule
-	kinds
-)
-
-var kindNames = [kinds]string{"arenas", "pinned buffers", "streams", "events", "modules"}
-
-// Open opens a card by ordinal. Nothing is allocated on it beyond the driver's context.
-func (s *System) Open(ordinal int) (*Device, error) {
+// OpenWith opens a card by ordinal. Nothing is allocated on it beyond the driver's context. If it is open already, o must be
+// nil or mean the same as the options it was opened with.
+func (s *System) OpenWith(ordinal int, o *Options) (*Device, error) {
+	opts := o.withDefaults()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.open[ordinal]; d != nil {
 		if err := d.alive("open"); err != nil {
 			return nil, err
 		}
+		if o != nil && opts != d.opts {
+			return nil, &Error{Device: d.info.Identity, Op: "open", Reason: ErrBusy,
+				Detail: fmt.Sprintf("open with other options: %+v, not %+v", d.opts, opts)}
+		}
 		d.users++
 		return d, nil
 	}
-	n, r := s.drv.DeviceCount()
-	if r != cudrv.Success {
-		return nil, &Error{Op: "cuDeviceGetCount", Result: r, Reason: reasonOf(r)}
+	n, err := s.count()
+	if err != nil {
+		return nil, err
 	}
 	if ordinal < 0 || ordinal >= n {
 		return nil, &Error{Device: Identity{Ordinal: ordinal}, Op: "open", Reason: ErrNoDevice,
@@ -184,7 +66,12 @@ func (s *System) Open(ordinal int) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{sys: s, drv: s.drv, dev: dev, info: info, users: 1}
+	if opts.Piece < 0 || opts.Watchdog < 0 {
+		return nil, &Error{Device: info.Identity, Op: "open", Reason: ErrArgument,
+			Detail: fmt.Sprintf("negative time in %+v", opts)}
+	}
+	d := &Device{sys: s, drv: s.drv, dev: dev, info: info, opts: opts, gone: make(chan struct{}), users: 1}
+	var r cudrv.Result
 	if d.ctx, r = s.drv.PrimaryRetain(dev); r != cudrv.Success {
 		return nil, d.check(r, "cuDevicePrimaryCtxRetain", "", nil)
 	}
@@ -197,21 +84,28 @@ func (d *Device) Info() Info { return d.info }
 
 // Stats is a snapshot of what a Device holds.
 type Stats struct {
-	ReservedBytes, PeakBytes, PinnedBytes    uint64
-	Arenas, Pinned, Streams, Events, Modules int64
-	Launches                                 int64
-	Leaks                                    int64 // handles that the collector had to close
-	Lost                                     error // the first fatal error, or nil
+	LeasedBytes, PeakLeasedBytes, LimitBytes         uint64 // the limit is 0 before the first lease
+	ReservedBytes, PeakBytes                         uint64
+	PinnedBytes                                      uint64 // on a lost card it never falls: the card may still write there
+	PinnedRefused                                    int64  // streams that had to do without page-locked memory
+	Leases, Arenas, Pinned, Streams, Events, Modules int64
+	Launches                                         int64
+	Leaks                                            int64 // handles that the collector had to close
+	Lost                                             error // the first fatal error, or nil
 }
 
 // Stats is a snapshot; its numbers may be of slightly different moments.
 func (d *Device) Stats() Stats {
 	s := Stats{
-		ReservedBytes: d.reserved.Load(), PeakBytes: d.peak.Load(), PinnedBytes: d.pinned.Load(),
-		Arenas: d.counts[kindArena].Load(), Pinned: d.counts[kindPinned].Load(),
+		ReservedBytes: d.reserved.Load(), PeakBytes: d.peak.Load(),
+		PinnedBytes: d.pinned.Load(), PinnedRefused: d.refused.Load(),
+		Leases: d.counts[kindLease].Load(), Arenas: d.counts[kindArena].Load(), Pinned: d.counts[kindPinned].Load(),
 		Streams: d.counts[kindStream].Load(), Events: d.counts[kindEvent].Load(),
 		Modules: d.counts[kindModule].Load(), Launches: d.launches.Load(), Leaks: d.leaks.Load(),
 	}
+	d.budget.mu.Lock()
+	s.LeasedBytes, s.PeakLeasedBytes, s.LimitBytes = d.budget.leased, d.budget.peak, d.budget.limit
+	d.budget.mu.Unlock()
 	if e := d.lost.Load(); e != nil {
 		s.Lost = e
 	}
@@ -225,6 +119,14 @@ func (d *Device) Memory() (free, total uint64, err error) {
 	}
 	free, total, r := d.drv.MemInfo(d.ctx)
 	return free, total, d.check(r, "cuMemGetInfo", "", nil)
+}
+
+// ProcessBytes is what this process has of the card's memory, context and modules included, or 0 if it is not known.
+func (d *Device) ProcessBytes() uint64 {
+	if d.sys.mon == nil {
+		return 0
+	}
+	return d.sys.mon.ProcessBytes(d.info.UUID)
 }
 
 // Close gives one use of the card back. The last one releases the context; it fails with ErrBusy,
@@ -254,45 +156,4 @@ func (d *Device) Close() error {
 	}
 	delete(d.sys.open, d.info.Ordinal)
 	return d.check(d.drv.PrimaryRelease(d.dev), "cuDevicePrimaryCtxRelease", "", nil)
-}
-
-// handle is what all children share: a device, a kind, and a way to give the resource back that
-// runs once.
-type handle struct {
-	d       *Device
-	kind    kind
-	op      string
-	release func() cudrv.Result
-	once    sync.Once
-	err     error
-}
-
-func (d *Device) child(k kind, op string, release func() cudrv.Result) *handle {
-	d.counts[k].Add(1)
-	return &handle{d: d, kind: k, op: op, release: release}
-}
-
-// close gives the resource back. On a lost card only the books are put right.
-func (h *handle) close() error {
-	h.once.Do(func() {
-		h.d.counts[h.kind].Add(-1)
-		if h.d.lost.Load() == nil {
-			h.err = h.d.check(h.release(), h.op, "", nil)
-		}
-	})
-	if h.err != nil && errors.Is(h.err, ErrLost) {
-		return nil // the loss is reported by the call that needs the card, not by a close
-	}
-	return h.err
-}
-
-// leaked runs when the collector finds an unclosed child.
-func leaked(h *handle) {
-	h.once.Do(func() {
-		h.d.leaks.Add(1)
-		h.d.counts[h.kind].Add(-1)
-		if h.d.lost.Load() == nil {
-			h.err = h.d.check(h.release(), h.op, "", nil)
-		}
-	})
 }

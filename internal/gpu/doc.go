@@ -5,11 +5,19 @@
 // [Device]; everything else is made by it or by its children, keeps it open, and is closed by its
 // owner before it. There is no current device and no package-level state.
 //
+// # Work
+//
+// Everything is enqueued on a [Stream], cut into pieces of about 50 ms by the estimates that launches carry, with at most two
+// unfinished ones; [Stream.Bind] makes the end of a context stop it. Every wait asks the driver again and again, so that a card
+// that completes nothing for the time of the watchdog is found out and lost.
+//
 // # Memory
 //
+// A [Lease] is a share of the card, entered into its ledger, and waited for in order, before anything is allocated.
 // Device memory is reserved in an [Arena], once, and cut into [View] values without further calls
 // of the driver. A View knows its length and element type; addresses stay inside this package and
-// internal/kernels.
+// internal/kernels. Ordinary memory is copied through page-locked memory of the stream, or, where the
+// system refuses that, by the driver while the call waits.
 //
 // # Faults
 //

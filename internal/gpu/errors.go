@@ -10,13 +10,15 @@ import (
 
 // What an error of this package can be asked for with errors.Is.
 var (
-	ErrClosed      = errors.New("gpu: use of closed handle")
-	ErrBusy        = errors.New("gpu: closed with children open")
-	ErrMemory      = errors.New("gpu: not enough memory")
-	ErrLost        = errors.New("gpu: device lost after a fatal error; restart the process")
-	ErrUnsupported = errors.New("gpu: no kernel image for this device")
-	ErrNoDevice    = errors.New("gpu: no such device")
-	ErrArgument    = errors.New("gpu: bad argument")
+	ErrNoDriver     = errors.New("gpu: no CUDA driver")
+	ErrDriverTooOld = errors.New("gpu: CUDA driver too old")
+	ErrClosed       = errors.New("gpu: use of closed handle")
+	ErrBusy         = errors.New("gpu: in use")
+	ErrMemory       = errors.New("gpu: not enough memory")
+	ErrLost         = errors.New("gpu: device lost after a fatal error; restart the process")
+	ErrUnsupported  = errors.New("gpu: no kernel image for this device")
+	ErrNoDevice     = errors.New("gpu: no such device")
+	ErrArgument     = errors.New("gpu: bad argument")
 )
 
 // Error is a failed operation on one card.
@@ -36,7 +38,11 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "gpu: %s: %s", e.Device, e.Op)
+	b.WriteString("gpu: ")
+	if e.Device != (Identity{}) {
+		b.WriteString(e.Device.String() + ": ")
+	}
+	b.WriteString(e.Op)
 	if e.Kernel != "" {
 		b.WriteString(" " + e.Kernel)
 	}
@@ -79,6 +85,10 @@ func reasonOf(r cudrv.Result) error {
 		return ErrMemory
 	case r == cudrv.NoBinaryForGPU, r == cudrv.InvalidPTX, r == cudrv.UnsupportedPTX:
 		return ErrUnsupported
+	case r == cudrv.NoDevice:
+		return ErrNoDevice
+	case r == cudrv.StubLibrary:
+		return ErrNoDriver
 	case r.Sticky():
 		return ErrLost
 	}
@@ -101,9 +111,24 @@ func (d *Device) check(r cudrv.Result, op, kernel string, launches []string) err
 	}
 	e := &Error{Device: d.info.Identity, Op: op, Kernel: kernel, Result: r, Reason: reasonOf(r), Launches: launches}
 	if r.Sticky() {
-		d.lost.CompareAndSwap(nil, e)
+		d.lose(e)
 	}
 	return e
+}
+
+// checkLater is check for a result that may be of work enqueued earlier.
+func (d *Device) checkLater(r cudrv.Result, op string, launches *ring) error {
+	if !r.Sticky() {
+		return d.check(r, op, "", nil)
+	}
+	return d.check(r, op, "", launches.last())
+}
+
+// lose makes e the first cause of the card's loss, unless there is one.
+func (d *Device) lose(e *Error) {
+	if d.lost.CompareAndSwap(nil, e) {
+		close(d.gone)
+	}
 }
 
 // alive is the error of every call on a device that is lost or closed.

@@ -55,32 +55,6 @@ func clean(t *testing.T, drv *fakedrv.Driver) {
 	}
 }
 
-func TestListAndFind(t *testing.T) {
-	s := NewSystem(fakedrv.New(two()))
-	list := must(s.List())(t)
-	if len(list) != 2 || list[1].Name != "B" || list[1].Major != 9 || list[1].MemoryBytes != 1<<20 || list[1].Multiprocessors == 0 {
-		t.Fatalf("%+v", list)
-	}
-	for name, want := range map[string]int{
-		"0": 0, "1": 1, list[1].UUID: 1, strings.ToLower(list[0].UUID): 0, list[1].PCI: 1,
-	} {
-		if got := must(s.Find(name))(t); got != want {
-			t.Errorf("%s: %d", name, got)
-		}
-	}
-	for _, name := range []string{"2", "", "GPU-fa000000", "gpu", "0000:99:00.0"} {
-		if i, err := s.Find(name); !errors.Is(err, ErrNoDevice) {
-			t.Errorf("%q: %d, %v", name, i, err)
-		}
-	}
-	if _, err := s.Open(2); !errors.Is(err, ErrNoDevice) {
-		t.Error(err)
-	}
-	if _, err := s.Open(-1); !errors.Is(err, ErrNoDevice) {
-		t.Error(err)
-	}
-}
-
 func TestOpenIsShared(t *testing.T) {
 	drv := fakedrv.New(two())
 	s := NewSystem(drv)
@@ -117,7 +91,8 @@ func TestArena(t *testing.T) {
 	drv, d := open(t, two(), 0)
 	_, err := d.Reserve(1<<20 + 1)
 	var e *Error
-	if !errors.Is(err, ErrMemory) || !errors.As(err, &e) || e.NeedBytes != 1<<20+1 || e.FreeBytes != 1<<20 || e.TotalBytes != 1<<20 {
+	if !errors.Is(err, ErrMemory) || !errors.As(err, &e) || e.NeedBytes != 1<<20+1 ||
+		e.FreeBytes != 15<<16 || e.TotalBytes != 1<<20 {
 		t.Fatal(err)
 	}
 	if n := drv.Calls()["MemAlloc"]; n != 0 {
@@ -278,7 +253,8 @@ func TestLaunch(t *testing.T) {
 	if got[0] != 12 || d.Stats().Launches != 1 {
 		t.Error(got)
 	}
-	for _, g := range []Grid{{Blocks: 0, Threads: 1}, {Blocks: 1, Threads: 0}, {Blocks: 1, Threads: 1025}, {Blocks: 1, BlocksY: 65536, Threads: 1}} {
+	for _, g := range []Grid{{Blocks: 0, Threads: 1}, {Blocks: 1, Threads: 0},
+		{Blocks: 1, Threads: 1025}, {Blocks: 1, BlocksY: 65536, Threads: 1}} {
 		if err := Launch(s, f, g, &params{}); !errors.Is(err, ErrArgument) {
 			t.Errorf("%+v: %v", g, err)
 		}
@@ -313,7 +289,8 @@ func TestLost(t *testing.T) {
 	}
 	err := s.Wait()
 	var first *Error
-	if !errors.Is(err, ErrLost) || !errors.As(err, &first) || first.Result != cudrv.IllegalAddress || len(first.Launches) != keepLaunches {
+	if !errors.Is(err, ErrLost) || !errors.As(err, &first) || first.Result != cudrv.IllegalAddress ||
+		len(first.Launches) != keepLaunches {
 		t.Fatal(err)
 	}
 	if !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") || !strings.Contains(err.Error(), d.Info().UUID) {
@@ -360,15 +337,21 @@ func TestLeaks(t *testing.T) {
 		must(d.Load([]byte("image")))(t)
 		must(AllocPinned[byte](d, 8))(t)
 	}()
-	for deadline := time.Now().Add(10 * time.Second); d.Stats().Leaks < 5; {
+	collect(t, d, 5)
+	ok(t, d.Close())
+	clean(t, drv)
+}
+
+// collect waits until the collector has found n leaks.
+func collect(t *testing.T, d *Device, n int64) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); d.Stats().Leaks < n; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d leaks found", d.Stats().Leaks)
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
-	ok(t, d.Close())
-	clean(t, drv)
 }
 
 // TestConcurrent uses two cards from many goroutines; each call must be made in the right context.
@@ -389,7 +372,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	clean(t, drv)
 	for _, c := range drv.Log() {
-		if c.Result != cudrv.Success {
+		if c.Result != cudrv.Success && c.Result != cudrv.NotReady {
 			t.Fatalf("%+v", c)
 		}
 	}

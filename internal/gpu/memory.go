@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -27,45 +29,52 @@ type Arena struct {
 	closed bool
 }
 
-// Reserve allocates n bytes. If the card has not that much free it answers an Error with ErrMemory
-// and the numbers before anything is allocated.
+// Reserve allocates n bytes under a lease of their own, which ends with the Arena. It does not wait: what does not fit
+// beside other leases is an Error with ErrMemory.
 func (d *Device) Reserve(n uint64) (*Arena, error) {
-	if err := d.alive("reserve"); err != nil {
-		return nil, err
-	}
-	if n == 0 {
-		return nil, d.argument("reserve", "no bytes")
-	}
-	free, total, err := d.Memory()
+	l, err := d.Lease(context.Background(), n, &LeaseOptions{NoWait: true})
 	if err != nil {
 		return nil, err
 	}
+	a, err := l.Reserve(n)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.cleanup.Stop() // it ends when the arena does
+	books := a.h.books
+	a.h.books = func() {
+		books()
+		l.h.end(0)
+	}
+	return a, nil
+}
+
+// allocate allocates n bytes. If the card has not that much free it answers an Error with ErrMemory and the numbers before
+// anything is allocated.
+func (d *Device) allocate(n uint64) (cudrv.DevicePtr, error) {
+	free, total, err := d.Memory()
+	if err != nil {
+		return 0, err
+	}
 	short := &Error{Device: d.info.Identity, Op: "reserve", Reason: ErrMemory, NeedBytes: n, FreeBytes: free, TotalBytes: total}
 	if n > free {
-		return nil, short
+		return 0, short
 	}
 	p, r := d.drv.MemAlloc(d.ctx, n)
 	if r == cudrv.OutOfMemory {
 		short.Op, short.Result = "cuMemAlloc", r
-		return nil, short
+		return 0, short
 	}
 	if err := d.check(r, "cuMemAlloc", "", nil); err != nil {
-		return nil, err
+		return 0, err
 	}
 	now := d.reserved.Add(n)
 	for {
 		old := d.peak.Load()
 		if now <= old || d.peak.CompareAndSwap(old, now) {
-			break
+			return p, nil
 		}
 	}
-	a := &Arena{d: d, base: p, size: n}
-	a.h = d.child(kindArena, "cuMemFree", func() cudrv.Result {
-		d.reserved.Add(-n)
-		return d.drv.MemFree(d.ctx, p)
-	})
-	a.cleanup = runtime.AddCleanup(a, leaked, a.h)
-	return a, nil
 }
 
 // Size, Used and Peak are in bytes; Peak is the most that was in use at a time.

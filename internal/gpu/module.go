@@ -1,7 +1,9 @@
 package gpu
 
 import (
+	"errors"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"github.com/gocuzk/cuzk/internal/cudrv"
@@ -68,9 +70,11 @@ func (f *Function) Registers() (int, error) {
 	return n, f.m.d.check(r, "cuFuncGetAttribute", f.name, nil)
 }
 
-// Grid is the geometry of a launch: blocks in x and y, threads of a block.
+// Grid is the geometry of a launch: blocks in x and y, threads of a block. Micros is a rough estimate of the launch's
+// time on the card in microseconds, from which streams cut their pieces; it should be at most a piece, 50 ms.
 type Grid struct {
 	Blocks, BlocksY, Threads int
+	Micros                   int
 }
 
 // Launch enqueues a kernel with its parameter struct, whose bytes are copied. P must mirror the
@@ -86,20 +90,41 @@ func Launch[P any](s *Stream, f *Function, g Grid, params *P) error {
 	if g.BlocksY == 0 {
 		g.BlocksY = 1
 	}
-	if g.Blocks < 1 || g.Blocks > 1<<31-1 || g.BlocksY < 0 || g.BlocksY > 65535 || g.Threads < 1 || g.Threads > 1024 {
+	if g.Blocks < 1 || g.Blocks > 1<<31-1 || g.BlocksY < 0 || g.BlocksY > 65535 || g.Threads < 1 || g.Threads > 1024 ||
+		g.Micros < 0 {
 		return s.d.argument(op, "kernel %s with geometry %+v", f.name, g)
 	}
-	if len(s.ring) == keepLaunches {
-		copy(s.ring, s.ring[1:])
-		s.ring = s.ring[:keepLaunches-1]
+	if err := s.enter(op); err != nil {
+		return err
 	}
-	s.ring = append(s.ring, f.name)
+	return s.launch(f, g, unsafe.Slice((*byte)(unsafe.Pointer(params)), unsafe.Sizeof(*params)))
+}
+
+func (s *Stream) launch(f *Function, g Grid, params []byte) error {
+	s.ring.add(f.name)
 	s.d.launches.Add(1)
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(params)), unsafe.Sizeof(*params))
 	r := s.d.drv.LaunchKernel(s.d.ctx, f.f, cudrv.Launch{
 		Grid:   [3]uint32{uint32(g.Blocks), uint32(g.BlocksY), 1},
 		Block:  [3]uint32{uint32(g.Threads), 1, 1},
-		Stream: s.s,
-	}, bytes)
-	return s.d.check(r, op, f.name, nil)
+		Stream: s.p.s,
+	}, params)
+	if err := s.d.check(r, "cuLaunchKernel", f.name, nil); err != nil {
+		return err
+	}
+	if s.d.opts.DebugSync {
+		return s.settle(f.name)
+	}
+	return s.spend(time.Duration(g.Micros) * time.Microsecond)
+}
+
+// settle waits for the stream and names the kernel that was launched last in what it answers.
+func (s *Stream) settle(kernel string) error {
+	err := s.Wait()
+	var e *Error
+	if errors.As(err, &e) {
+		named := *e
+		named.Kernel = kernel
+		return &named
+	}
+	return err
 }

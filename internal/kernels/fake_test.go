@@ -15,6 +15,13 @@ import (
 
 func TestChains(t *testing.T)    { chainSuite(t, onFake(t, 1), 20, 3) }
 func TestPointwise(t *testing.T) { pointwiseSuite(t, onFake(t, 1), 300) }
+
+func TestQuotient(t *testing.T) {
+	e := onFake(t, 1)
+	for _, logN := range []int{0, 1, 2, 3, 6, 11} {
+		quotientSuite(t, e, logN)
+	}
+}
 func TestArguments(t *testing.T) { argumentSuite(t, onFake(t, 1)) }
 
 func TestNTT(t *testing.T) {
@@ -235,12 +242,19 @@ func TestParams(t *testing.T) {
 	}
 	sizes := map[string]uintptr{
 		"chain_": unsafe.Sizeof(chainParams{}), "ntt_": unsafe.Sizeof(nttPassParams{}),
-		"fr_mul_sub_scale": unsafe.Sizeof(pointwiseParams{}), "msm_classify": unsafe.Sizeof(classifyParams{}),
-		"msm_digits": unsafe.Sizeof(digitsParams{}), "msm_scan": unsafe.Sizeof(scanParams{}),
+		"fr_mul": unsafe.Sizeof(pointwiseParams{}), "fr_sub_scale": unsafe.Sizeof(pointwiseParams{}),
+		"spmv_":     unsafe.Sizeof(spmvParams{}),
+		"fr_gather": unsafe.Sizeof(gatherParams{}), "fr_first_unequal": unsafe.Sizeof(unequalParams{}),
+		"msm_classify": unsafe.Sizeof(classifyParams{}),
+		"msm_digits":   unsafe.Sizeof(digitsParams{}), "msm_scan": unsafe.Sizeof(scanParams{}),
 		"msm_scatter": unsafe.Sizeof(scatterParams{}), "bits_list": unsafe.Sizeof(bitsParams{}),
 		"msm_accumulate": unsafe.Sizeof(accumulateParams{}), "msm_merge": unsafe.Sizeof(mergeParams{}),
 		"msm_segments": unsafe.Sizeof(mergeParams{}), "msm_items": unsafe.Sizeof(mergeParams{}),
 		"msm_reduce": unsafe.Sizeof(reduceParams{}), "msm_fold": unsafe.Sizeof(foldParams{}),
+		"points_decode": unsafe.Sizeof(decodeParams{}), "points_check": unsafe.Sizeof(checkParams{}),
+		"points_encode": unsafe.Sizeof(encodeParams{}), "points_affine": unsafe.Sizeof(toAffineParams{}),
+		"fixed_extend": unsafe.Sizeof(extendParams{}), "fixed_mul": unsafe.Sizeof(fixedParams{}),
+		"fr_powers": unsafe.Sizeof(powersParams{}),
 	}
 	fake := fakedrv.New(fakedrv.Config{})
 	registerTwins(fake)

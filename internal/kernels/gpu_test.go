@@ -21,6 +21,13 @@ func TestGPUChains(t *testing.T) {
 }
 
 func TestGPUPointwise(t *testing.T) { pointwiseSuite(t, onGPU(t), 100_001) }
+
+func TestGPUQuotient(t *testing.T) {
+	e := onGPU(t)
+	for _, logN := range []int{0, 1, 2, 3, 4, 9, 10, 11, 13, 17, 20} {
+		quotientSuite(t, e, logN)
+	}
+}
 func TestGPUArguments(t *testing.T) { argumentSuite(t, onGPU(t)) }
 
 func TestGPUNTT(t *testing.T) {
@@ -72,6 +79,7 @@ func TestGPUSmall(t *testing.T) {
 	e := onGPUWith(t, 256<<20)
 	chainSuite(t, e, 40, 2)
 	pointwiseSuite(t, e, 300)
+	quotientSuite(t, e, 5)
 	for _, logN := range []int{0, 1, 2, 3, 6, 10, 11, 13, 15} {
 		nttSuite(t, e, logN)
 	}

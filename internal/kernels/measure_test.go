@@ -17,10 +17,10 @@ import (
 	"github.com/gocuzk/cuzk/internal/gpu"
 )
 
-// measure lists what TestGPUMeasure measures: "mul,ntt:20:24,g1:16:20,filecoin:24,g2:20,bits:24". Without
+// measure lists what TestGPUMeasure measures: "mul,ntt:20:24,g1:16:20,filecoin:24,g2:20,bits:24,spmv:32GiB". Without
 // it the test is skipped.
 var (
-	measure  = flag.String("measure", "", "what TestGPUMeasure measures, as mul,ntt:20:24,g1:16,filecoin:24,g2:20,bits:24")
+	measure  = flag.String("measure", "", "what TestGPUMeasure measures, as mul,ntt:20:24,g1:16,g2:20,bits:24,spmv:2KiB:32GiB")
 	windowsC = flag.Int("window", 0, "window bits of the measured MSMs; 0 is the default")
 )
 
@@ -110,6 +110,12 @@ func TestGPUMeasure(t *testing.T) {
 			continue
 		}
 		for _, size := range strings.Split(sizes, ":") {
+			if op == "spmv" {
+				mark := e.a.Mark()
+				measureSpMV(t, e, size)
+				e.a.Rewind(mark)
+				continue
+			}
 			logN, err := strconv.Atoi(size)
 			if err != nil {
 				t.Fatalf("%s: %v", item, err)
@@ -126,8 +132,12 @@ func TestGPUMeasure(t *testing.T) {
 				measureG2(t, e, logN)
 			case "bits":
 				measureBits(t, e, logN)
+			case "quotient":
+				measureQuotient(t, e, logN)
 			default:
-				t.Fatalf("unknown quantity %q", item)
+				if !measurePoints(t, e, op, logN) {
+					t.Fatalf("unknown quantity %q", item)
+				}
 			}
 			e.a.Rewind(mark)
 		}
@@ -242,7 +252,26 @@ func measureBits(t *testing.T, e *env, logN int) {
 	}
 	bits := upload(t, e, words)
 	timed(t, e, line{Op: "sum of set bits, half set", Log: logN}, 0, func() {
-		if _, err := e.l.G1Bits(e.s, e.a, points, bits); err != nil {
+		if _, err := e.l.G1Bits(e.s, e.a, points, bits, Selection{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// measureQuotient measures what a, b and c with a·b = c take; after the first run they are other values, which does not matter
+// to the time.
+func measureQuotient(t *testing.T, e *env, logN int) {
+	n := 1 << logN
+	v := toMont(peerScalars(n, false))
+	a, b, c := upload(t, e, v), upload(t, e, v), upload(t, e, v)
+	first := room[uint32](t, e, 1)
+	timed(t, e, line{Op: "rows checked", Log: logN}, 0, func() {
+		if err := e.l.FirstUnequal(e.s, first, a, b, c); err != nil {
+			t.Fatal(err)
+		}
+	})
+	timed(t, e, line{Op: "quotient", Log: logN}, 0, func() {
+		if err := e.ntt.Quotient(e.s, logN, a, b, c); err != nil {
 			t.Fatal(err)
 		}
 	})

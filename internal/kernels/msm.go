@@ -30,11 +30,12 @@ type curve struct {
 	resident     int // accumulating threads of a multiprocessor
 	pieceLog     int // log of the entries of one launch for each multiprocessor
 	foldMax      int // most groups of a window that the fold kernel takes
+	rate         int // entries that all threads of a large card add up in a microsecond
 }
 
 var (
-	curveG1 = curve{name: "g1", xyzzBytes: uint64(unsafe.Sizeof(G1Xyzz{})), heavyThreads: 128, resident: 384, pieceLog: 19, foldMax: 1 << 14}
-	curveG2 = curve{name: "g2", xyzzBytes: uint64(unsafe.Sizeof(G2Xyzz{})), heavyThreads: 64, resident: 256, pieceLog: 17, foldMax: 1 << 11}
+	curveG1 = curve{name: "g1", xyzzBytes: uint64(unsafe.Sizeof(G1Xyzz{})), heavyThreads: 128, resident: 384, pieceLog: 19, foldMax: 1 << 14, rate: 2000}
+	curveG2 = curve{name: "g2", xyzzBytes: uint64(unsafe.Sizeof(G2Xyzz{})), heavyThreads: 64, resident: 256, pieceLog: 17, foldMax: 1 << 11, rate: 600}
 )
 
 // MSMOptions tunes a multi-scalar multiplication. The zero value: plain scalars, window by size.
@@ -148,7 +149,8 @@ func (w *work) accumulate(sorted, offsets gpu.View[uint32], entries int, sums gp
 	for lo := 0; lo < threads; lo += piece {
 		p.First = uint32(lo)
 		n := min(piece, threads-lo)
-		run(w, "msm_accumulate_"+w.cv.name, gpu.Grid{Blocks: blocks(n, 128), Threads: 128}, &p)
+		grid := gpu.Grid{Blocks: blocks(n, 128), Threads: 128, Micros: n * runLen / w.cv.rate}
+		run(w, "msm_accumulate_"+w.cv.name, grid, &p)
 	}
 	room := threads/lightSpan + threads/segment + 1
 	counts := w.words(2)
@@ -229,6 +231,45 @@ func (cv curve) passBytes(m, windows, c, resident int) uint64 {
 // alignSlack is more than what one allocation of an arena loses to alignment.
 const alignSlack = 512
 
+// sumBytes is the working memory of the sum of a list of points.
+func (cv curve) sumBytes(entries, resident int) uint64 {
+	threads := blocks(entries, runLength(entries, resident))
+	return uint64(2*threads)*cv.xyzzBytes + 4*uint64(2*threads+64) + 16*alignSlack
+}
+
+// msmBytes is the least working memory of a multiplication of n scalars.
+func (cv curve) msmBytes(n, multiprocessors int) uint64 {
+	if n == 0 {
+		return 0
+	}
+	resident := multiprocessors * cv.resident
+	c := windowBits(n)
+	out := 1 + windowCount(c)*cv.shapeOf(c, windowCount(c)).outs()
+	lists := 8*uint64(n) + uint64(out)*cv.xyzzBytes + 4*alignSlack
+	return lists + max(cv.passBytes(n, 1, c, resident), cv.sumBytes(n, resident))
+}
+
+// bitsBytes is the working memory of the sum of n points by bits.
+func (cv curve) bitsBytes(n, multiprocessors int) uint64 {
+	if n == 0 {
+		return 0
+	}
+	return 4*uint64(n) + cv.xyzzBytes + 3*alignSlack + cv.sumBytes(n, multiprocessors*cv.resident)
+}
+
+// G1MSMBytes is the least working memory that G1MSM needs for n points on a card with so many multiprocessors. With more
+// it takes fewer passes.
+func G1MSMBytes(n, multiprocessors int) uint64 { return curveG1.msmBytes(n, multiprocessors) }
+
+// G2MSMBytes is G1MSMBytes for G2MSM.
+func G2MSMBytes(n, multiprocessors int) uint64 { return curveG2.msmBytes(n, multiprocessors) }
+
+// G1BitsBytes is the working memory that G1Bits needs for n points.
+func G1BitsBytes(n, multiprocessors int) uint64 { return curveG1.bitsBytes(n, multiprocessors) }
+
+// G2BitsBytes is G1BitsBytes for G2Bits.
+func G2BitsBytes(n, multiprocessors int) uint64 { return curveG2.bitsBytes(n, multiprocessors) }
+
 // group is how many windows one pass takes: as many as memory, the cache of the bucket counters
 // and 32-bit numbers allow. Zero if not even one fits.
 func (cv curve) group(m, c, resident int, free uint64) int {
@@ -267,14 +308,14 @@ func (w *work) dense(scalars gpu.View[fr.Element], list gpu.View[uint32], m, c i
 			Scalars: scalars.Ptr(), Dense: list.Ptr(), Codes: codes.Ptr(), Ranks: ranks.Ptr(), Counts: offsets.Ptr(),
 			M: uint32(m), First: uint32(lo), Windows: uint32(n), C: uint32(c), Montgomery: montgomery, Offset: digitOffset(c),
 		}
-		run(w, "msm_digits", gpu.Grid{Blocks: blocks(m, 256), Threads: 256}, &d)
+		run(w, "msm_digits", gpu.Grid{Blocks: blocks(m, 256), Threads: 256, Micros: n * m / 10_000}, &d)
 		w.scan(offsets)
 		sorted := w.words(n * m)
 		sc := scatterParams{
 			Dense: list.Ptr(), Codes: codes.Ptr(), Ranks: ranks.Ptr(), Offsets: offsets.Ptr(), Sorted: sorted.Ptr(),
 			M: uint32(m), Windows: uint32(n), C: uint32(c),
 		}
-		run(w, "msm_scatter", gpu.Grid{Blocks: blocks(m, 256), BlocksY: n, Threads: 256}, &sc)
+		run(w, "msm_scatter", gpu.Grid{Blocks: blocks(m, 256), BlocksY: n, Threads: 256, Micros: n * m / 10_000}, &sc)
 		sums := w.sums(buckets)
 		w.accumulate(sorted, offsets, n*m, sums)
 		size := h.outs() * int(w.cv.xyzzBytes)
@@ -296,7 +337,7 @@ func (w *work) msm(scalars gpu.View[fr.Element], o MSMOptions) (sums gpu.View[by
 	cl := classifyParams{
 		Scalars: scalars.Ptr(), Dense: dense.Ptr(), Ones: ones.Ptr(), Counts: counts.Ptr(), N: uint32(n), Montgomery: montgomery,
 	}
-	run(w, "msm_classify", gpu.Grid{Blocks: blocks(n, 256), Threads: 256}, &cl)
+	run(w, "msm_classify", overElements(n), &cl)
 	found := make([]uint32, 2)
 	if w.err == nil {
 		w.try(gpu.DownloadSlice(w.s, found, counts))
@@ -420,17 +461,29 @@ func download[X any](w *work, v gpu.View[byte]) ([]X, error) {
 	return parts, nil
 }
 
+// Selection says which bits of a stream have a point: those set in Mask. Rank[i] is the number of bits set in the words
+// of Mask before word i. The zero Selection is all bits.
+type Selection struct {
+	Mask, Rank gpu.View[uint32]
+}
+
 // bits enqueues the sum of the points whose bit is set.
-func (w *work) bits(stream gpu.View[uint32], n int) gpu.View[byte] {
+func (w *work) bits(stream gpu.View[uint32], sel Selection, points int) gpu.View[byte] {
 	sums := w.sums(1)
 	if w.err == nil {
 		w.try(gpu.Fill(w.s, sums, 0))
 	}
 	counts := w.words(1)
 	w.clear(counts)
-	list := w.words(n)
-	p := bitsParams{Bits: stream.Ptr(), List: list.Ptr(), Counts: counts.Ptr(), N: uint32(n)}
-	run(w, "bits_list", gpu.Grid{Blocks: blocks(blocks(n, 32), 256), Threads: 256}, &p)
+	list := w.words(points)
+	p := bitsParams{
+		Bits: stream.Ptr(), Mask: sel.Mask.Ptr(), Rank: sel.Rank.Ptr(), List: list.Ptr(), Counts: counts.Ptr(),
+		Words: uint32(stream.Len()), Last: ^uint32(0),
+	}
+	if sel.Mask.Len() == 0 && points%32 != 0 {
+		p.Last = 1<<(points%32) - 1
+	}
+	run(w, "bits_list", gpu.Grid{Blocks: blocks(stream.Len(), 256), Threads: 256}, &p)
 	found := make([]uint32, 1)
 	if w.err == nil {
 		w.try(gpu.DownloadSlice(w.s, found, counts))
@@ -441,23 +494,26 @@ func (w *work) bits(stream gpu.View[uint32], n int) gpu.View[byte] {
 	return sums
 }
 
-func checkBits(points, words int) error {
-	if points < 1 || points >= maxEntries || words != blocks(points, 32) {
-		return fmt.Errorf("kernels: sum of %d points by %d words of bits: %w", points, words, gpu.ErrArgument)
+func checkBits(points, words int, sel Selection) error {
+	mask := sel.Mask.Len()
+	if points < 1 || points >= maxEntries || mask != sel.Rank.Len() || mask != 0 && mask != words ||
+		mask == 0 && words != blocks(points, 32) {
+		return fmt.Errorf("kernels: sum of %d points by %d words of bits, %d of a mask: %w", points, words, mask, gpu.ErrArgument)
 	}
 	return nil
 }
 
-// G1Bits is the sum of points[i] over the set bits i: bit i is bit i%32 of word i/32. Bits past the
-// last point are ignored. Memory and waiting as for G1MSM.
-func (l *Library) G1Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G1Affine], bits gpu.View[uint32]) (sum bls12381.G1Jac, err error) {
-	if err := checkBits(points.Len(), bits.Len()); err != nil {
+// G1Bits is the sum of the points whose bit is set: bit i is bit i%32 of word i/32, and has point i, or with a
+// Selection the next point if it is selected. Bits past the last point are ignored; a mask must have as many set bits as
+// there are points. Memory and waiting as for G1MSM.
+func (l *Library) G1Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G1Affine], bits gpu.View[uint32], sel Selection) (sum bls12381.G1Jac, err error) {
+	if err := checkBits(points.Len(), bits.Len(), sel); err != nil {
 		return sum, err
 	}
 	mark := a.Mark()
 	defer a.Rewind(mark)
 	w := &work{l: l, s: s, a: a, cv: curveG1, pts: points.Ptr()}
-	parts, err := download[G1Xyzz](w, w.bits(bits, points.Len()))
+	parts, err := download[G1Xyzz](w, w.bits(bits, sel, points.Len()))
 	if err != nil {
 		return sum, err
 	}
@@ -465,14 +521,14 @@ func (l *Library) G1Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G
 }
 
 // G2Bits is G1Bits for points of G2.
-func (l *Library) G2Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G2Affine], bits gpu.View[uint32]) (sum bls12381.G2Jac, err error) {
-	if err := checkBits(points.Len(), bits.Len()); err != nil {
+func (l *Library) G2Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G2Affine], bits gpu.View[uint32], sel Selection) (sum bls12381.G2Jac, err error) {
+	if err := checkBits(points.Len(), bits.Len(), sel); err != nil {
 		return sum, err
 	}
 	mark := a.Mark()
 	defer a.Rewind(mark)
 	w := &work{l: l, s: s, a: a, cv: curveG2, pts: points.Ptr()}
-	parts, err := download[G2Xyzz](w, w.bits(bits, points.Len()))
+	parts, err := download[G2Xyzz](w, w.bits(bits, sel, points.Len()))
 	if err != nil {
 		return sum, err
 	}

@@ -174,7 +174,7 @@ func (t *NTT) Run(s *gpu.Stream, tr Transform, dst, src gpu.View[fr.Element]) er
 
 func (t *NTT) passes(s *gpu.Stream, tr Transform, p nttPassParams, first, last uint32) error {
 	logs := passLogs(tr.LogN)
-	grid := gpu.Grid{Blocks: max(1, 1<<tr.LogN/passElements), Threads: passThreads}
+	grid := gpu.Grid{Blocks: max(1, 1<<tr.LogN/passElements), Threads: passThreads, Micros: 1 << tr.LogN / 10_000}
 	src, dst, base := p.Src, p.Dst, p.Flags
 	natural := tr.In == Natural && tr.Out == Natural
 	fused := natural && (src != dst || len(logs) == 1)
@@ -215,19 +215,7 @@ func (t *NTT) passes(s *gpu.Stream, tr Transform, p nttPassParams, first, last u
 	}
 	if natural && !fused {
 		p.Dst = dst
-		return launch(t.l, s, "ntt_reverse", gpu.Grid{Blocks: blocks(1<<tr.LogN, 256), Threads: 256}, &p)
+		return launch(t.l, s, "ntt_reverse", overElements(1<<tr.LogN), &p)
 	}
 	return nil
-}
-
-// MulSubScale enqueues out = (a·b − c)·scale, element by element. c may be the zero View: then out
-// = a·b·scale. All have the same length; out may be any of them.
-func (l *Library) MulSubScale(s *gpu.Stream, out, a, b, c gpu.View[fr.Element], scale fr.Element) error {
-	n := out.Len()
-	if n == 0 || n > 1<<maxLogN || a.Len() != n || b.Len() != n || c.Len() != n && c.Ptr() != 0 {
-		return fmt.Errorf("kernels: element-wise product of %d, %d and %d elements to %d: %w",
-			a.Len(), b.Len(), c.Len(), n, gpu.ErrArgument)
-	}
-	p := pointwiseParams{A: a.Ptr(), B: b.Ptr(), C: c.Ptr(), Out: out.Ptr(), Scale: scale, N: uint32(n)}
-	return launch(l, s, "fr_mul_sub_scale", gpu.Grid{Blocks: blocks(n, 256), Threads: 256}, &p)
 }

@@ -32,10 +32,23 @@ type nttPassParams struct {
 }
 
 type pointwiseParams struct {
-	A, B, C, Out uint64
-	Scale        fr.Element
-	N            uint32
-	_            [3]uint32
+	A, B, Out uint64
+	_         uint64
+	Scale     fr.Element
+	N         uint32
+	_         [3]uint32
+}
+
+type gatherParams struct {
+	In, Index, Out uint64
+	N              uint32
+	_              uint32
+}
+
+type unequalParams struct {
+	A, B, C, First uint64
+	N              uint32
+	_              uint32
 }
 
 type classifyParams struct {
@@ -61,8 +74,8 @@ type scatterParams struct {
 }
 
 type bitsParams struct {
-	Bits, List, Counts uint64
-	N, First           uint32
+	Bits, Mask, Rank, List, Counts uint64
+	Words, Last                    uint32
 }
 
 type accumulateParams struct {
@@ -84,4 +97,58 @@ type reduceParams struct {
 type foldParams struct {
 	Sums, Weighted, Out uint64
 	N, Bits             uint32
+}
+
+type spmvTemplate struct {
+	FirstBlock, Items, FirstHead, Instances uint32
+	FirstInstance, Slots, FirstSlot         uint32
+	_                                       uint32
+}
+
+type spmvParams struct {
+	Templates, Owners, Heads, Terms, Places, Values uint64
+	Instances, Slots, Inputs, Bits, Dense           uint64
+	Out                                             [3]uint64
+}
+
+type decodeParams struct {
+	Raw, Points, Place, Fault uint64
+	N, Room                   uint32
+	Base                      uint64
+}
+
+type checkParams struct {
+	Points, Fault, Base uint64
+	N                   uint32
+	_                   uint32
+}
+
+type encodeParams struct {
+	Points, Raw uint64
+	N           uint32
+	_           uint32
+}
+
+type toAffineParams struct {
+	Sums, Points                       uint64
+	First, N, Run, Group, Pitch, Start uint32
+}
+
+type extendParams struct {
+	Table, Sums          uint64
+	First, N, Have, Half uint32
+}
+
+type fixedParams struct {
+	Table, Scalars, Sums      uint64
+	N, C, Windows, Montgomery uint32
+	Offset                    [11]uint32
+	_                         uint32
+}
+
+type powersParams struct {
+	Out      uint64
+	First, N uint32
+	Scale    fr.Element
+	Square   [32]fr.Element
 }

@@ -132,23 +132,118 @@ func pointwiseSuite(t *testing.T, e *env, n int) {
 	v := toMont(peerScalars(3*n, false))
 	a, b, c := v[:n], v[n:2*n], v[2*n:]
 	scale := fr.NewElement(12345)
-	da, db, dc := upload(t, e, a), upload(t, e, b), upload(t, e, c)
+	index := make([]uint32, n)
+	for i := range index {
+		index[i] = uint32((i*7 + 3) % n)
+	}
+	da, db, di := upload(t, e, a), upload(t, e, b), upload(t, e, index)
 	out := room[fr.Element](t, e, n)
-	for _, sub := range []gpu.View[fr.Element]{dc, {}} {
-		if err := e.l.MulSubScale(e.s, out, da, db, sub, scale); err != nil {
+	for name, op := range map[string]struct {
+		run  func() error
+		want func(i int) fr.Element
+	}{
+		"product": {
+			func() error { return e.l.Mul(e.s, out, da, db) },
+			func(i int) (x fr.Element) { return *x.Mul(&a[i], &b[i]) },
+		},
+		"difference": {
+			func() error { return e.l.SubScale(e.s, out, da, db, scale) },
+			func(i int) (x fr.Element) { x.Sub(&a[i], &b[i]); return *x.Mul(&x, &scale) },
+		},
+		"selection": {
+			func() error { return e.l.Gather(e.s, out, da, di) },
+			func(i int) fr.Element { return a[index[i]] },
+		},
+	} {
+		if err := op.run(); err != nil {
 			t.Fatal(err)
 		}
 		for i, got := range fetch(t, e, out) {
-			var want fr.Element
-			want.Mul(&a[i], &b[i])
-			if sub.Len() > 0 {
-				want.Sub(&want, &c[i])
-			}
-			if want.Mul(&want, &scale); got != want {
-				t.Fatalf("element %d", i)
+			if got != op.want(i) {
+				t.Fatalf("%s: element %d", name, i)
 			}
 		}
 	}
+	unequalSuite(t, e, a, b, c)
+}
+
+// unequalSuite looks for rows that were damaged.
+func unequalSuite(t *testing.T, e *env, a, b, c []fr.Element) {
+	n := len(a)
+	first := room[uint32](t, e, 1)
+	da, db := upload(t, e, a), upload(t, e, b)
+	for _, damaged := range [][]int{{}, {0}, {n - 1}, {n / 2, n - 1, n/2 + 1}} {
+		mark := e.a.Mark()
+		want := ^uint32(0)
+		for i := range c {
+			c[i].Mul(&a[i], &b[i])
+		}
+		for _, i := range damaged {
+			c[i].Double(&c[i])
+			want = min(want, uint32(i))
+		}
+		if err := e.l.FirstUnequal(e.s, first, da, db, upload(t, e, c)); err != nil {
+			t.Fatal(err)
+		}
+		if got := fetch(t, e, first)[0]; got != want {
+			t.Errorf("first of %v: %d", damaged, got)
+		}
+		e.a.Rewind(mark)
+	}
+}
+
+// quotientSuite checks h·(x^n − 1) = A·B − C at a point, all of them from their values on the domain.
+func quotientSuite(t *testing.T, e *env, logN int) {
+	mark := e.a.Mark()
+	defer e.a.Rewind(mark)
+	n := 1 << logN
+	v := toMont(peerScalars(2*n, false))
+	a, b, c := v[:n], v[n:], make([]fr.Element, n)
+	for i := range c {
+		c[i].Mul(&a[i], &b[i])
+	}
+	h := upload(t, e, b)
+	if err := e.ntt.Quotient(e.s, logN, upload(t, e, a), h, upload(t, e, c)); err != nil {
+		t.Fatal(err)
+	}
+	x := toMont([]fr.Element{peerScalar(3, 3)})[0]
+	var right, left, z fr.Element
+	pa, pb, pc := interpolate(a, logN, x), interpolate(b, logN, x), interpolate(c, logN, x)
+	right.Mul(&pa, &pb).Sub(&right, &pc)
+	coefficients := fetch(t, e, h)
+	if !coefficients[n-1].IsZero() {
+		t.Errorf("2^%d: h has degree n - 1", logN)
+	}
+	for i := n - 1; i >= 0; i-- {
+		left.Mul(&left, &x).Add(&left, &coefficients[i])
+	}
+	one := fr.One()
+	z.Exp(x, big.NewInt(int64(n)))
+	if left.Mul(&left, z.Sub(&z, &one)); left != right {
+		t.Errorf("2^%d: wrong quotient", logN)
+	}
+}
+
+// interpolate is the value at x of the polynomial with the given values on the domain.
+func interpolate(values []fr.Element, logN int, x fr.Element) fr.Element {
+	w, p, one := root(logN), fr.One(), fr.One()
+	terms := make([]fr.Element, len(values))
+	for i := range terms {
+		terms[i].Sub(&x, &p)
+		p.Mul(&p, &w)
+	}
+	inverses := fr.BatchInvert(terms)
+	var sum, z, n fr.Element
+	for i := range values {
+		var term fr.Element
+		term.Mul(&values[i], &p).Mul(&term, &inverses[i])
+		sum.Add(&sum, &term)
+		p.Mul(&p, &w)
+	}
+	z.Exp(x, big.NewInt(int64(len(values))))
+	z.Sub(&z, &one)
+	n.SetUint64(uint64(len(values)))
+	return *sum.Mul(&sum, &z).Div(&sum, &n)
 }
 
 // multiples are the points' factors: mostly i+1, with infinity, repeated and opposite points.
@@ -255,35 +350,67 @@ func msmSuite(t *testing.T, e *env, n int, o MSMOptions) {
 func bitsSuite(t *testing.T, e *env, n int) {
 	mark := e.a.Mark()
 	defer e.a.Rewind(mark)
-	_, _, gen1, gen2 := bls12381.Generators()
 	p1, p2 := upload(t, e, g1Multiples(n)), upload(t, e, g2Multiples(n))
 	rng := rand.New(rand.NewPCG(5, uint64(n)))
-	random := make([]uint32, blocks(n, 32))
+	random, mask := make([]uint32, blocks(n, 32)), make([]uint32, blocks(n, 32))
 	for i := range random {
-		random[i] = rng.Uint32()
+		random[i], mask[i] = rng.Uint32(), rng.Uint32()|rng.Uint32()
+	}
+	mask[0] |= 1
+	if n%32 != 0 {
+		mask[len(mask)-1] &= 1<<(n%32) - 1
 	}
 	for _, words := range [][]uint32{random, make([]uint32, len(random)), slices.Repeat([]uint32{^uint32(0)}, len(random))} {
-		want := new(big.Int)
+		want := int64(0)
 		for i := range n {
 			if words[i/32]>>(i%32)&1 == 1 {
-				want.Add(want, big.NewInt(int64(i+1)))
+				want += int64(i + 1)
 			}
 		}
-		bits := upload(t, e, words)
-		got1, err := e.l.G1Bits(e.s, e.a, p1, bits)
-		if err != nil {
-			t.Fatal(err)
+		requireBits(t, e, p1, p2, words, Selection{}, want)
+		if n >= 32 {
+			rank, selected, sum := ranks(mask, words)
+			sel := Selection{Mask: upload(t, e, mask), Rank: upload(t, e, rank)}
+			requireBits(t, e, p1.Slice(0, selected), p2.Slice(0, selected), words, sel, sum)
 		}
-		if !new(bls12381.G1Affine).FromJacobian(&got1).Equal(new(bls12381.G1Affine).ScalarMultiplication(&gen1, want)) {
-			t.Errorf("G1, %d points: wrong sum", n)
+	}
+}
+
+// ranks are the Rank words of a mask, its set bits, and the sum of k over its k-th bits that are set in words too, from 1 on.
+func ranks(mask, words []uint32) (rank []uint32, selected int, sum int64) {
+	for i := range 32 * len(mask) {
+		if i%32 == 0 {
+			rank = append(rank, uint32(selected))
 		}
-		got2, err := e.l.G2Bits(e.s, e.a, p2, bits)
-		if err != nil {
-			t.Fatal(err)
+		if mask[i/32]>>(i%32)&1 == 0 {
+			continue
 		}
-		if !new(bls12381.G2Affine).FromJacobian(&got2).Equal(new(bls12381.G2Affine).ScalarMultiplication(&gen2, want)) {
-			t.Errorf("G2, %d points: wrong sum", n)
+		selected++
+		if words[i/32]>>(i%32)&1 == 1 {
+			sum += int64(selected)
 		}
+	}
+	return rank, selected, sum
+}
+
+func requireBits(t *testing.T, e *env, p1 gpu.View[bls12381.G1Affine], p2 gpu.View[bls12381.G2Affine], words []uint32, sel Selection, factor int64) {
+	t.Helper()
+	_, _, gen1, gen2 := bls12381.Generators()
+	want := big.NewInt(factor)
+	bits := upload(t, e, words)
+	got1, err := e.l.G1Bits(e.s, e.a, p1, bits, sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !new(bls12381.G1Affine).FromJacobian(&got1).Equal(new(bls12381.G1Affine).ScalarMultiplication(&gen1, want)) {
+		t.Errorf("G1, %d points: wrong sum", p1.Len())
+	}
+	got2, err := e.l.G2Bits(e.s, e.a, p2, bits, sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !new(bls12381.G2Affine).FromJacobian(&got2).Equal(new(bls12381.G2Affine).ScalarMultiplication(&gen2, want)) {
+		t.Errorf("G2, %d points: wrong sum", p2.Len())
 	}
 }
 
@@ -296,19 +423,28 @@ func argumentSuite(t *testing.T, e *env) {
 	_, msm1 := e.l.G1MSM(e.s, e.a, g1, fr8, MSMOptions{})
 	_, msm2 := e.l.G2MSM(e.s, e.a, g2, fr4, MSMOptions{WindowBits: 23})
 	_, msm3 := e.l.G1MSM(e.s, e.a, g1.Slice(0, 0), fr4.Slice(0, 0), MSMOptions{})
-	_, bits1 := e.l.G1Bits(e.s, e.a, g1, words)
-	_, bits2 := e.l.G2Bits(e.s, e.a, g2.Slice(0, 0), words)
+	_, bits1 := e.l.G1Bits(e.s, e.a, g1, words, Selection{})
+	_, bits2 := e.l.G2Bits(e.s, e.a, g2.Slice(0, 0), words, Selection{})
+	_, bits3 := e.l.G1Bits(e.s, e.a, g1, words, Selection{Mask: words})
+	_, bits4 := e.l.G1Bits(e.s, e.a, g1, words, Selection{Mask: words.Slice(0, 1), Rank: words.Slice(0, 1)})
 	for name, err := range map[string]error{
 		"length":          e.ntt.Run(e.s, Transform{LogN: 3}, fr4, fr8),
 		"log":             e.ntt.Run(e.s, Transform{LogN: -1}, fr4, fr4),
 		"orders":          e.ntt.Run(e.s, Transform{LogN: 3, In: Reversed, Out: Reversed}, fr8, fr8),
-		"product":         e.l.MulSubScale(e.s, fr4, fr4, fr8, fr4, fr.One()),
+		"product":         e.l.Mul(e.s, fr4, fr4, fr8),
+		"difference":      e.l.SubScale(e.s, fr4, fr8, fr4, fr.One()),
+		"selection":       e.l.Gather(e.s, fr4, fr8, words),
+		"comparison":      e.l.FirstUnequal(e.s, words, fr4, fr4, fr8),
+		"quotient":        e.ntt.Quotient(e.s, 2, fr4, fr4, fr8),
+		"quotient log":    e.ntt.Quotient(e.s, 29, fr4, fr4, fr4),
 		"chain":           RunChain(e.l, e.s, ChainFpMul, fr4, fr8, 1),
 		"msm lengths":     msm1,
 		"msm window":      msm2,
 		"msm empty":       msm3,
 		"bits words":      bits1,
 		"bits of nothing": bits2,
+		"bits ranks":      bits3,
+		"bits mask":       bits4,
 	} {
 		if !errors.Is(err, gpu.ErrArgument) {
 			t.Errorf("%s: %v", name, err)

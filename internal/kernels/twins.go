@@ -46,7 +46,10 @@ func Twins() map[string]Twin {
 	}
 	twinOf(d, "ntt_small", smallTwin)
 	twinOf(d, "ntt_reverse", reverseTwin)
-	twinOf(d, "fr_mul_sub_scale", pointwiseTwin)
+	twinOf(d, "fr_mul", mulTwin)
+	twinOf(d, "fr_sub_scale", subScaleTwin)
+	twinOf(d, "fr_gather", gatherTwin)
+	twinOf(d, "fr_first_unequal", unequalTwin)
 	twinOf(d, "msm_classify", classifyTwin)
 	twinOf(d, "msm_digits", digitsTwin)
 	twinOf(d, "msm_scan_sums", scanSumsTwin)
@@ -54,8 +57,14 @@ func Twins() map[string]Twin {
 	twinOf(d, "msm_scan_apply", scanApplyTwin)
 	twinOf(d, "msm_scatter", scatterTwin)
 	twinOf(d, "bits_list", bitsTwin)
+	twinOf(d, spmvSmall, spmvSmallTwin)
+	twinOf(d, spmvShort, spmvListsTwin(spmvThreads))
+	twinOf(d, spmvLong, spmvListsTwin(spmvThreads/spmvLanes))
 	groupG1().register(d, "g1")
 	groupG2().register(d, "g2")
+	pointsG1().register(d, "g1")
+	pointsG2().register(d, "g2")
+	twinOf(d, "fr_powers", powersTwin)
 	return d
 }
 
@@ -250,18 +259,5 @@ func reverseTwin(m Memory, _ gpu.Grid, p *nttPassParams) {
 		if j := int(reverseBits(uint32(i), int(p.LogN))); i < j {
 			v[i], v[j] = v[j], v[i]
 		}
-	}
-}
-
-func pointwiseTwin(m Memory, _ gpu.Grid, p *pointwiseParams) {
-	n := int(p.N)
-	a, b, out := at[fr.Element](m, p.A, n), at[fr.Element](m, p.B, n), at[fr.Element](m, p.Out, n)
-	for i := range n {
-		var v fr.Element
-		v.Mul(&a[i], &b[i])
-		if p.C != 0 {
-			v.Sub(&v, &at[fr.Element](m, p.C, n)[i])
-		}
-		out[i].Mul(&v, &p.Scale)
 	}
 }

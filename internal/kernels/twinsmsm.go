@@ -130,12 +130,18 @@ func scatterTwin(m Memory, _ gpu.Grid, p *scatterParams) {
 
 func bitsTwin(m Memory, _ gpu.Grid, p *bitsParams) {
 	counts := at[uint32](m, p.Counts, 1)
-	for i, w := range at[uint32](m, p.Bits, blocks(int(p.N), 32)) {
+	for i, w := range at[uint32](m, p.Bits, int(p.Words)) {
+		mask, first := ^uint32(0), uint32(32*i)
+		if p.Mask != 0 {
+			mask, first = at[uint32](m, p.Mask, int(p.Words))[i], at[uint32](m, p.Rank, int(p.Words))[i]
+		}
+		if w &= mask; i == int(p.Words)-1 {
+			w &= p.Last
+		}
 		for ; w != 0; w &= w - 1 {
-			if bit := uint32(32*i + bits.TrailingZeros32(w)); bit < p.N {
-				at[uint32](m, p.List+4*uint64(counts[0]), 1)[0] = p.First + bit
-				counts[0]++
-			}
+			below := w&-w - 1
+			at[uint32](m, p.List+4*uint64(counts[0]), 1)[0] = first + uint32(bits.OnesCount32(mask&below))
+			counts[0]++
 		}
 	}
 }

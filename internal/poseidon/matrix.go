@@ -27,6 +27,17 @@ func cauchy(t int) matrix {
 	return m
 }
 
+// columns are the matrix column by column.
+func (m matrix) columns() [][]fr.Element {
+	out := newMatrix(len(m[0]), len(m))
+	for i := range m {
+		for j := range m[i] {
+			out[j][i] = m[i][j]
+		}
+	}
+	return out
+}
+
 // rowTimes is the row vector v·m; v has as many elements as m has rows.
 func (m matrix) rowTimes(v []fr.Element) []fr.Element {
 	out := make([]fr.Element, len(m[0]))

@@ -49,6 +49,9 @@ type Params struct {
 	// Sparse has R_P matrices, one for each partial round in order.
 	Sparse []SparseMatrix
 
+	columns, preSparseColumns [][]fr.Element // of MDS and PreSparse
+	blocks                    []block        // Sparse
+
 	first fr.Element // state element 0 after the S-box of round 0, a constant of tag and arity
 }
 
@@ -119,6 +122,7 @@ func compute(arity int) *Params {
 		MDS:                      m,
 	}
 	p.PreSparse, p.Sparse = factor(m, rp)
+	p.setSchedule()
 	p.setTag(1<<arity - 1)
 	return p
 }

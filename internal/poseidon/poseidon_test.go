@@ -163,7 +163,11 @@ func TestWithTagLeavesTheSharedInstance(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	require.PanicsWithValue(t, "poseidon: no instance of arity 3", func() { ForArity(3) })
-	require.PanicsWithValue(t, "poseidon: 3 elements for a hash of arity 2", func() { ForArity(2).Hash(ramp(3)) })
+	p := ForArity(2)
+	require.PanicsWithValue(t, "poseidon: 3 elements and 311 values for a hash of arity 2", func() { p.Hash(ramp(3)) })
+	require.PanicsWithValue(t, "poseidon: 2 elements and 310 values for a hash of arity 2", func() {
+		p.Values(ramp(2), ramp(310))
+	})
 	for a := range 40 {
 		require.Equal(t, a == 2 || a == 4 || a == 8 || a == 11, Supported(a), "arity %d", a)
 	}

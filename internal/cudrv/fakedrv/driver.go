@@ -51,7 +51,8 @@ type Rule struct {
 	Result cudrv.Result    // answered instead of making the call, unless Success
 	Sticky bool            // with Result: the card is lost from then on
 	Delay  time.Duration   // waited before the call
-	Block  <-chan struct{} // waited for before the call, as a card that hangs
+	Block  <-chan struct{} // waited for before the call, as a driver that hangs
+	Hang   bool            // from the call on the card runs nothing, until Resume; waits for it block, queries answer NotReady
 }
 
 // Call is one line of the log.
@@ -75,6 +76,7 @@ type Driver struct {
 	cfg Config
 
 	mu         sync.Mutex
+	resumed    *sync.Cond // of mu: a card that hung runs again
 	rng        *rand.Rand
 	cards      []*card
 	kernels    map[string]Kernel
@@ -121,6 +123,7 @@ func New(cfg Config) *Driver {
 		funcs:   map[cudrv.Function]function{},
 		pinned:  map[unsafe.Pointer]pinned{},
 	}
+	d.resumed = sync.NewCond(&d.mu)
 	for i, c := range cfg.Cards {
 		d.cards = append(d.cards, newCard(d, i, c))
 	}
@@ -143,6 +146,14 @@ func (d *Driver) Inject(r Rule) {
 		r.Times = 1
 	}
 	d.rules = append(d.rules, &rule{Rule: r})
+}
+
+// Resume lets a card that hangs run again.
+func (d *Driver) Resume(ordinal int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cards[ordinal].hung = false
+	d.resumed.Broadcast()
 }
 
 // Log is a copy of all calls so far.
@@ -252,6 +263,9 @@ func (c *call) rules() cudrv.Result {
 				<-r.Block
 			}
 			c.d.mu.Lock()
+		}
+		if r.Hang && c.card != nil {
+			c.card.hung = true
 		}
 		if r.Result == cudrv.Success {
 			break

@@ -262,7 +262,9 @@ func TestUsageAndEvents(t *testing.T) {
 	}
 	p := alloc(t, d, c, 8)
 	must(t, d.EventRecord(c, a, s[0]))
-	must(t, d.MemsetAsync(c, p, 0, 8, s[0]))
+	for range queryOps {
+		must(t, d.MemsetAsync(c, p, 0, 8, s[0]))
+	}
 	must(t, d.EventRecord(c, b, s[0]))
 	if r := d.EventQuery(c, b); r != cudrv.NotReady {
 		t.Error(r)
@@ -296,6 +298,33 @@ func TestAccounting(t *testing.T) {
 		t.Error(r)
 	}
 	if v := d.Violations(); len(v) != 0 {
+		t.Error(v)
+	}
+}
+
+// TestHang: a card that hangs takes work and answers queries, runs nothing, and goes on after Resume.
+func TestHang(t *testing.T) {
+	d, c, s := start(t, Config{})
+	p := alloc(t, d, c, 8)
+	d.Inject(Rule{Op: "MemsetAsync", Card: 0, Hang: true})
+	must(t, d.MemsetAsync(c, p, 1, 8, s[0]))
+	must(t, d.MemsetAsync(c, p, 2, 8, s[0]))
+	for range 5 {
+		if r := d.StreamQuery(c, s[0]); r != cudrv.NotReady {
+			t.Fatal(r)
+		}
+	}
+	must(t, d.StreamQuery(c, s[1])) // nothing in it
+	done := make(chan cudrv.Result)
+	go func() { done <- d.StreamSynchronize(c, s[0]) }()
+	select {
+	case r := <-done:
+		t.Fatal("a wait for a card that hangs ended: ", r)
+	case <-time.After(10 * time.Millisecond):
+	}
+	d.Resume(0)
+	must(t, <-done)
+	if v := d.Violations(); len(v) > 0 {
 		t.Error(v)
 	}
 }

@@ -43,7 +43,11 @@ func (d *Driver) StreamSynchronize(ctx cudrv.Context, s cudrv.Stream) cudrv.Resu
 	return c.leave(r)
 }
 
-// StreamQuery runs at most one operation of the card.
+// queryOps is how many operations a question lets the card run: some, so that a wait takes several questions, but not
+// a pause for each operation.
+const queryOps = 16
+
+// StreamQuery runs a few operations of the card.
 func (d *Driver) StreamQuery(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("StreamQuery", ctx, 0)
 	if r == cudrv.Success {
@@ -52,7 +56,8 @@ func (d *Driver) StreamQuery(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 		case q == nil:
 			r = cudrv.InvalidHandle
 		case len(q.ops) > 0:
-			c.card.step()
+			for i := 0; i < queryOps && len(q.ops) > 0 && c.card.step(); i++ {
+			}
 			if r = c.card.lost; r == cudrv.Success && len(q.ops) > 0 {
 				r = cudrv.NotReady
 			}
@@ -129,7 +134,7 @@ func (d *Driver) EventSynchronize(ctx cudrv.Context, e cudrv.Event) cudrv.Result
 	return c.leave(r)
 }
 
-// EventQuery runs at most one operation of the card.
+// EventQuery runs a few operations of the card.
 func (d *Driver) EventQuery(ctx cudrv.Context, e cudrv.Event) cudrv.Result {
 	c, r := d.enter("EventQuery", ctx, 0)
 	if r == cudrv.Success {
@@ -138,7 +143,8 @@ func (d *Driver) EventQuery(ctx cudrv.Context, e cudrv.Event) cudrv.Result {
 			return c.leave(cudrv.InvalidHandle)
 		}
 		if m := ev.last; m != nil && !m.done {
-			c.card.step()
+			for i := 0; i < queryOps && !m.done && c.card.step(); i++ {
+			}
 			if r = c.card.lost; r == cudrv.Success && !m.done {
 				r = cudrv.NotReady
 			}

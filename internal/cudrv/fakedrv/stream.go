@@ -15,6 +15,7 @@ type card struct {
 	ctx      cudrv.Context
 	retained int
 	lost     cudrv.Result // what every call answers, unless Success
+	hung     bool         // nothing runs
 	mem      *Memory
 	used     uint64
 	peak     uint64
@@ -86,8 +87,11 @@ func (k *card) enqueue(s cudrv.Stream, o op) cudrv.Result {
 }
 
 // step runs the first operation of one stream, chosen at random among those that may run. It
-// reports whether there was one.
+// reports whether there was one; a card that hangs has none.
 func (k *card) step() bool {
+	if k.hung {
+		return false
+	}
 	var ready []*stream
 	for _, s := range k.order {
 		if len(s.ops) > 0 && (s.ops[0].wait == nil || s.ops[0].wait.done) {
@@ -123,6 +127,10 @@ func (k *card) runOp(run func()) {
 // drain runs work until done says that the wait is over.
 func (k *card) drain(done func() bool) cudrv.Result {
 	for !done() {
+		if k.hung {
+			k.d.resumed.Wait()
+			continue
+		}
 		if !k.step() {
 			k.d.violate("card %d: a wait can never end", k.ordinal)
 			return cudrv.Unknown

@@ -149,6 +149,9 @@ func (a *assignment) take() (x, y, z []element, err error) {
 	return x, y, z, nil
 }
 
+// Times implements engine.Assignment.
+func (a *assignment) Times() engine.Times { return engine.Times{} }
+
 // Release implements engine.Assignment.
 func (a *assignment) Release() {
 	a.mu.Lock()

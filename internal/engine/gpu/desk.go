@@ -1,0 +1,222 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/gocuzk/cuzk/internal/gpu"
+	"github.com/gocuzk/cuzk/internal/kernels"
+	"github.com/gocuzk/cuzk/internal/srs"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// desk is what a loaded key has on the card: what stays between proofs, and the place where one proof is made.
+type desk struct {
+	lib     *kernels.Library
+	stream  *gpu.Stream
+	lease   *gpu.Lease
+	keep    *gpu.Arena
+	work    *gpu.Arena
+	ntt     *kernels.NTT
+	system  *kernels.System // nil without a constraint system
+	queries []*query
+	parts   map[*segment]*part
+	feeder  *feeder // of segments that do not stay; nil if all stay
+	begin   *gpu.Event
+	end     *gpu.Event
+}
+
+// part is a segment's lists on the card, and its points if they stay there.
+type part struct {
+	stays     bool
+	points    points
+	selection kernels.Selection
+	index     gpu.View[uint32] // empty if the scalars are already side by side
+}
+
+// newDesk plans, reserves and loads. It gives everything back if it fails.
+func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err error) {
+	d := &desk{lib: l.engine.lib, parts: map[*segment]*part{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if d.queries, err = newQueries(layout, l.key); err != nil {
+		return nil, err
+	}
+	size := l.sizes(layout, d.queries)
+	p, err := d.reserve(ctx, l, size)
+	if err != nil {
+		return nil, err
+	}
+	d.stream.Bind(ctx)
+	defer d.stream.Bind(context.Background())
+	if d.ntt, err = kernels.NewNTT(d.lib, d.stream, d.keep); err != nil {
+		return nil, err
+	}
+	if l.sys != nil {
+		if d.system, err = d.lib.LoadSystem(d.stream, d.keep, l.sys); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.loadKey(l.key, size, p)
+}
+
+func (l *loaded) sizes(layout *pce.Layout, queries []*query) *sizes {
+	s := &sizes{
+		logN: l.logN, inputs: layout.Counts.Inputs, bits: layout.Counts.Bits, dense: layout.Counts.Dense,
+		multiprocessors: l.engine.device.Info().Multiprocessors, segmentBytes: l.engine.segmentBytes,
+	}
+	if l.sys != nil {
+		s.systemBytes = kernels.SystemBytes(l.sys)
+	}
+	for _, q := range queries {
+		s.sections = append(s.sections, q.size())
+	}
+	return s
+}
+
+// reserve plans for what the card can give, and takes it. If others took some of it in between it plans again.
+func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) {
+	device := l.engine.device
+	for {
+		free, err := device.Leasable()
+		if err != nil {
+			return nil, err
+		}
+		p, err := makePlan(s, free, l.engine.stream)
+		var short *shortError
+		if errors.As(err, &short) {
+			return nil, &gpu.Error{
+				Device: device.Info().Identity, Op: "plan", Reason: gpu.ErrMemory, Detail: short.Error(),
+				NeedBytes: short.need, FreeBytes: free, TotalBytes: device.Info().MemoryBytes,
+			}
+		}
+		d.lease, err = device.Lease(ctx, p.total(), &gpu.LeaseOptions{NoWait: true})
+		if !errors.Is(err, gpu.ErrMemory) {
+			return p, errors.Join(err, d.allocate(device, p))
+		}
+	}
+}
+
+// allocate makes everything that needs the driver.
+func (d *desk) allocate(device *gpu.Device, p *plan) (err error) {
+	if d.lease == nil {
+		return nil
+	}
+	if d.keep, err = d.lease.Reserve(p.fixed + p.key + p.stream); err != nil {
+		return err
+	}
+	if d.work, err = d.lease.Reserve(p.work); err != nil {
+		return err
+	}
+	if d.stream, err = device.NewStream(); err != nil {
+		return err
+	}
+	if d.begin, err = device.NewEvent(); err != nil {
+		return err
+	}
+	d.end, err = device.NewEvent()
+	return err
+}
+
+// loadKey cuts the sections as planned and loads what stays.
+func (d *desk) loadKey(key *srs.Key, size *sizes, p *plan) error {
+	largest := 0
+	for _, q := range d.queries {
+		largest = max(largest, q.points)
+	}
+	loader, err := newLoader(d.lib, d.stream, d.keep, key, largest)
+	if err != nil {
+		return err
+	}
+	for _, q := range d.queries {
+		n := max(q.points, 1)
+		if !p.resident[q.section] {
+			n = size.segmentPoints(q.section)
+		}
+		q.split(n)
+		for _, s := range q.segments {
+			x, err := d.loadLists(s)
+			if err != nil {
+				return err
+			}
+			d.parts[s] = x
+			if !p.resident[q.section] {
+				continue
+			}
+			x.stays = true
+			if x.points, err = allocPoints(d.keep, q.section, s.hi-s.lo); err != nil {
+				return err
+			}
+			if err := loader.load(s, x.points); err != nil {
+				return err
+			}
+		}
+	}
+	if p.stream > 0 {
+		d.feeder, err = newFeeder(d, size, loader)
+	}
+	return err
+}
+
+// loadLists puts a segment's lists on the card and forgets them here.
+func (d *desk) loadLists(s *segment) (*part, error) {
+	x := new(part)
+	for _, list := range []struct {
+		to   *gpu.View[uint32]
+		from *[]uint32
+	}{{&x.selection.Mask, &s.mask}, {&x.selection.Rank, &s.rank}, {&x.index, &s.index}} {
+		v, err := gpu.Alloc[uint32](d.keep, len(*list.from))
+		if err != nil {
+			return nil, err
+		}
+		if err := gpu.UploadSlice(d.stream, v, *list.from); err != nil {
+			return nil, err
+		}
+		*list.to, *list.from = v, nil
+	}
+	return x, nil
+}
+
+// close gives everything back. The card must be idle.
+func (d *desk) close() error {
+	var err error
+	if d.feeder != nil {
+		err = d.feeder.close()
+	}
+	if d.stream != nil {
+		d.stream.Bind(context.Background())
+		err = errors.Join(err, d.stream.Wait(), d.stream.Close())
+	}
+	for _, a := range []*gpu.Arena{d.keep, d.work} {
+		if a != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}
+	for _, e := range []*gpu.Event{d.begin, d.end} {
+		if e != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}
+	if d.lease != nil {
+		err = errors.Join(err, d.lease.Close())
+	}
+	return err
+}
+
+// scalarsOf are a segment's scalars that are no bits.
+func (d *desk) scalarsOf(s *segment, from gpu.View[fr.Element]) (gpu.View[fr.Element], error) {
+	x := d.parts[s]
+	if x.index.Len() == 0 {
+		return from.Slice(s.scalar, s.scalar+s.dense), nil
+	}
+	v, err := gpu.Alloc[fr.Element](d.work, s.dense)
+	if err != nil {
+		return v, err
+	}
+	return v, d.lib.Gather(d.stream, v, from, x.index)
+}

@@ -1,0 +1,31 @@
+package gpu
+
+import "time"
+
+// Options tunes a card. The zero value, and nil, mean the defaults. Open copies it.
+type Options struct {
+	// Piece is the estimated time of the work between two marks of a stream. 0 is 50 ms.
+	Piece time.Duration
+	// Watchdog is the time without a completed piece after which the card is lost. 0 is 30 s.
+	Watchdog time.Duration
+	// MemoryLimit is the most memory in bytes that the process may take of the card, context and modules included. 0 is
+	// what is free at the first lease.
+	MemoryLimit uint64
+	// DebugSync waits after each launch, so that a fault names its kernel.
+	DebugSync bool
+}
+
+// withDefaults is a copy of o, which may be nil, with every field set.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Piece == 0 {
+		c.Piece = 50 * time.Millisecond
+	}
+	if c.Watchdog == 0 {
+		c.Watchdog = 30 * time.Second
+	}
+	return c
+}
