@@ -9,7 +9,7 @@ import (
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// Backend says where the heavy work of proofs runs.
+// Backend says where the heavy work of proofs and keys runs.
 type Backend int
 
 // The backends.
@@ -49,20 +49,25 @@ type ProverOptions struct {
 
 // validate returns all problems.
 func (o *ProverOptions) validate(system *pce.System) error {
-	var errs []error
-	if o.Backend < BackendAuto || o.Backend > BackendCPU {
-		errs = append(errs, fmt.Errorf("groth16: option Backend: %d is not one of 0 to %d", int(o.Backend), int(BackendCPU)))
-	}
-	if o.Device != nil {
-		isCPU := o.Device.Info().IsCPU()
-		if o.Backend == BackendCPU && !isCPU || o.Backend == BackendGPU && isCPU {
-			errs = append(errs, fmt.Errorf("groth16: option Device: %s does not fit backend %v", o.Device.Info().Name, o.Backend))
-		}
-	}
+	errs := []error{checkPlace(o.Backend, o.Device)}
 	if system == nil && !o.DisablePCE {
 		errs = append(errs, errors.New("groth16: no constraint system given, and option DisablePCE is not set"))
 	}
 	return errors.Join(errs...)
+}
+
+// checkPlace returns an error for a backend that is none, or that does not fit the device, which may be nil.
+func checkPlace(b Backend, d device.Device) error {
+	if b < BackendAuto || b > BackendCPU {
+		return fmt.Errorf("groth16: option Backend: %d is not one of 0 to %d", int(b), int(BackendCPU))
+	}
+	if d != nil {
+		isCPU := d.Info().IsCPU()
+		if b == BackendCPU && !isCPU || b == BackendGPU && isCPU {
+			return fmt.Errorf("groth16: option Device: %s does not fit backend %v", d.Info().Name, b)
+		}
+	}
+	return nil
 }
 
 // ProveOptions tunes one call of Prove. The zero value, and nil, mean the defaults.

@@ -213,7 +213,7 @@ func TestKeyWithForeignPart(t *testing.T) {
 	var other bytes.Buffer
 	s, err := RandomSecrets()
 	require.NoError(t, err)
-	_, err = WriteTestParams(t.Context(), &other, v.System(t), s, nil)
+	_, err = WriteTestParams(t.Context(), &other, v.System(t), &TestKeyOptions{Secrets: s})
 	require.NoError(t, err)
 	mixed := append(append([]byte{}, v.VK...), other.Bytes()[len(v.VK):]...)
 	path := filepath.Join(t.TempDir(), "mixed.params")

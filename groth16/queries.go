@@ -18,7 +18,7 @@ import (
 type queries struct {
 	ic, l, a, b []fr.Element
 	lenH        int
-	h           func(lo, hi int) []fr.Element
+	step        fr.Element // (τ^m − 1)/δ; the factors of H are step·τ^i
 }
 
 func newQueries(ctx context.Context, system *pce.System, s *Secrets) (*queries, error) {
@@ -37,11 +37,11 @@ func newQueries(ctx context.Context, system *pce.System, s *Secrets) (*queries, 
 	if err != nil {
 		return nil, err
 	}
-	var gammaInv, deltaInv, step fr.Element
+	var gammaInv, deltaInv fr.Element
 	gammaInv.Inverse(&s.Gamma)
 	deltaInv.Inverse(&s.Delta)
-	step.Mul(&vanishing, &deltaInv)
-	q := &queries{lenH: m - 1, h: powers(&s.Tau, &step)}
+	q := &queries{lenH: m - 1}
+	q.step.Mul(&vanishing, &deltaInv)
 	if q.ic, err = s.combine(ctx, "public input", columns.A.Inputs, columns.B.Inputs, columns.C.Inputs, &gammaInv); err != nil {
 		return nil, err
 	}
@@ -93,21 +93,6 @@ func lagrange(ctx context.Context, tau, vanishing *fr.Element, logM, n int) ([]f
 		return nil
 	})
 	return out, err
-}
-
-// powers returns scale·τ^lo … scale·τ^(hi−1) on request.
-func powers(tau, scale *fr.Element) func(lo, hi int) []fr.Element {
-	base, factor := *tau, *scale
-	return func(lo, hi int) []fr.Element {
-		out := make([]fr.Element, hi-lo)
-		var p fr.Element
-		p.Exp(base, big.NewInt(int64(lo))).Mul(&p, &factor)
-		for i := range out {
-			out[i] = p
-			p.Mul(&p, &base)
-		}
-		return out
-	}
 }
 
 // combine returns (β·a + α·b + c)·inv for each variable. A variable that gives zero is in no row; the reference

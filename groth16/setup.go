@@ -5,35 +5,81 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/gocuzk/cuzk/internal/engine/affine"
+	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/internal/engine"
 	"github.com/gocuzk/cuzk/internal/srs"
+	"github.com/gocuzk/cuzk/internal/wire"
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// keyStretch is how many points are made between two writes.
-const keyStretch = 1 << 16
-
-// WriteTestParams writes the parameter file of a constraint system under given secrets, with the
-// standard generators, byte for byte what bellperson's generator writes for them (circuits.md §9.3, §9.6). It returns
-// the verifying key, which is the start of the file.
-//
-// progress, which may be nil, is called from the calling goroutine with the number of points written. Memory is about
-// 350 bytes a private variable; a key of 10 million points takes about a minute on two processors. When ctx ends,
-// context.Cause(ctx) is returned and what has been written is of no use.
-func WriteTestParams(ctx context.Context, w io.Writer, system *pce.System, secrets *Secrets, progress func(done, total int64)) (*VerifyingKey, error) {
-	vk, err := writeParams(ctx, w, system, secrets, progress)
-	if err != nil {
-		return nil, fmt.Errorf("groth16: make params for %s: %w", system.Name(), err)
-	}
-	return newVerifyingKey(vk), nil
+// TestKeyOptions tunes [WriteTestParams] and [WriteTestKey]. The zero value, and nil, mean the defaults.
+type TestKeyOptions struct {
+	// Secrets are used instead of random ones.
+	Secrets *Secrets
+	// Backend picks where the heavy work runs.
+	Backend Backend
+	// Device is the GPU to use. It is not closed. It must be nil, or the CPU, for BackendCPU.
+	Device device.Device
+	// Logger receives warnings. Nil means none.
+	Logger *slog.Logger
+	// Progress, which may be nil, is called from the calling goroutine with the number of points written.
+	Progress func(done, total int64)
 }
 
-func writeParams(ctx context.Context, w io.Writer, system *pce.System, secrets *Secrets, progress func(done, total int64)) (*srs.VerifyingKey, error) {
+// WriteTestParams writes the parameter file of a constraint system, with the standard generators: byte for byte what
+// bellperson's generator writes for the same secrets (circuits.md §9.3, §9.6), on every backend. It returns
+// the verifying key, which is the start of the file.
+//
+// Memory is about 350 bytes a private variable; with a GPU up to a quarter of a gigabyte more, and 2 to 12 GB of the GPU's
+// where there are as many. A key of 10 million points takes about a minute on two processors; with a GPU it takes seconds,
+// most of them for writing.
+//
+// When ctx ends, context.Cause(ctx) is returned; what has been written then is of no use. With BackendGPU, or a GPU that is
+// there but cannot be used, the error is one of package device.
+func WriteTestParams(ctx context.Context, w io.Writer, system *pce.System, o *TestKeyOptions) (*VerifyingKey, error) {
+	vk, _, err := writeTestParams(ctx, w, system, o)
+	return vk, err
+}
+
+// writeTestParams says also where the work was done.
+func writeTestParams(
+	ctx context.Context, w io.Writer, system *pce.System, o *TestKeyOptions,
+) (*VerifyingKey, Backend, error) {
+	if o == nil {
+		o = &TestKeyOptions{}
+	}
+	if err := checkPlace(o.Backend, o.Device); err != nil {
+		return nil, o.Backend, err
+	}
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	where, err := choosePlace(o.Backend, o.Device, log)
+	if err != nil {
+		return nil, o.Backend, fmt.Errorf("groth16: make params for %s: %w", system.Name(), err)
+	}
+	vk, err := writeParams(ctx, w, system, o, where)
+	if err = errors.Join(err, where.close()); err != nil {
+		return nil, where.kind, fmt.Errorf("groth16: make params for %s: %w", system.Name(), device.Err(err))
+	}
+	return newVerifyingKey(vk), where.kind, nil
+}
+
+func writeParams(
+	ctx context.Context, w io.Writer, system *pce.System, o *TestKeyOptions, where *place,
+) (_ *srs.VerifyingKey, err error) {
+	secrets := o.Secrets
+	if secrets == nil {
+		if secrets, err = RandomSecrets(); err != nil {
+			return nil, err
+		}
+	}
 	if err := secrets.validate(); err != nil {
 		return nil, err
 	}
@@ -41,121 +87,109 @@ func writeParams(ctx context.Context, w io.Writer, system *pce.System, secrets *
 	if err != nil {
 		return nil, err
 	}
-	total := len(q.ic) + q.lenH + len(q.l) + len(q.a) + len(q.b)
-	_, _, base1, base2 := bls12381.Generators()
-	g := generator{progress: progress, total: int64(total + len(q.b))}
-	if g.g1, err = affine.NewTable[fp.Element](ctx, affine.FromG1([]bls12381.G1Affine{base1})[0], total); err != nil {
-		return nil, err
-	}
-	if g.g2, err = affine.NewTable[bls12381.E2](ctx, affine.FromG2([]bls12381.G2Affine{base2})[0], len(q.b)); err != nil {
-		return nil, err
-	}
-	vk, err := g.verifyingKey(ctx, secrets, q.ic)
+	points1 := len(q.ic) + q.lenH + len(q.l) + len(q.a) + len(q.b)
+	maker, err := where.keyMaker(ctx, points1, len(q.b))
 	if err != nil {
 		return nil, err
 	}
-	g.out = srs.NewWriter(w, vk)
-	q.ic = nil
-	return vk, g.sections(ctx, q)
+	defer func() { err = errors.Join(err, maker.Close()) }()
+	g := generator{maker: maker, progress: o.Progress, total: int64(points1 + len(q.b))}
+	return g.write(ctx, w, secrets, q)
 }
 
-func (g *generator) sections(ctx context.Context, q *queries) error {
-	for _, s := range []struct {
-		name    srs.Section
-		n       int
-		scalars func(lo, hi int) []fr.Element
-	}{
-		{srs.H, q.lenH, q.h},
-		{srs.L, len(q.l), slice(q.l)},
-		{srs.A, len(q.a), slice(q.a)},
-		{srs.BG1, len(q.b), slice(q.b)},
-	} {
-		if err := g.section1(ctx, s.name, s.n, s.scalars); err != nil {
-			return err
-		}
-	}
-	if err := g.section2(ctx, srs.BG2, q.b); err != nil {
-		return err
-	}
-	return g.out.Finish()
-}
-
-// generator multiplies the standard generators.
+// generator writes a key.
 type generator struct {
-	g1          *affine.Table[fp.Element, *fp.Element]
-	g2          *affine.Table[bls12381.E2, *bls12381.E2]
+	maker       engine.KeyMaker
 	out         *srs.Writer
 	progress    func(done, total int64)
 	done, total int64
 }
 
-func (g *generator) points1(ctx context.Context, scalars []fr.Element) ([]bls12381.G1Affine, error) {
-	out := make([]affine.G1, len(scalars))
-	err := g.g1.Mul(ctx, out, scalars)
-	return affine.ToG1(out), err
+func (g *generator) write(ctx context.Context, w io.Writer, s *Secrets, q *queries) (*srs.VerifyingKey, error) {
+	vk, err := g.verifyingKey(ctx, s, q.ic)
+	if err != nil {
+		return nil, err
+	}
+	g.out = srs.NewWriter(w, vk)
+	err = g.section(srs.H, q.lenH, func(emit func([]byte) error) error {
+		return g.maker.G1Powers(ctx, q.lenH, s.Tau, q.step, emit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		section srs.Section
+		factors []fr.Element
+		make    func(context.Context, int, func(lo, hi int) []fr.Element, func([]byte) error) error
+	}{
+		{srs.L, q.l, g.maker.G1}, {srs.A, q.a, g.maker.G1}, {srs.BG1, q.b, g.maker.G1}, {srs.BG2, q.b, g.maker.G2},
+	} {
+		err := g.section(x.section, len(x.factors), func(emit func([]byte) error) error {
+			return x.make(ctx, len(x.factors), slice(x.factors), emit)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return vk, g.out.Finish()
 }
 
-func (g *generator) points2(ctx context.Context, scalars []fr.Element) ([]bls12381.G2Affine, error) {
-	out := make([]affine.G2, len(scalars))
-	err := g.g2.Mul(ctx, out, scalars)
-	return affine.ToG2(out), err
+// section writes n points.
+func (g *generator) section(s srs.Section, n int, products func(emit func([]byte) error) error) error {
+	if err := g.out.Begin(s, n); err != nil {
+		return err
+	}
+	size := wire.G1Size
+	if s == srs.BG2 {
+		size = wire.G2Size
+	}
+	return products(func(encoded []byte) error {
+		if err := g.out.Encoded(encoded); err != nil {
+			return err
+		}
+		g.report(len(encoded) / size)
+		return nil
+	})
+}
+
+// slice gives factors that are in memory.
+func slice(s []fr.Element) func(lo, hi int) []fr.Element {
+	return func(lo, hi int) []fr.Element { return s[lo:hi] }
 }
 
 func (g *generator) verifyingKey(ctx context.Context, s *Secrets, ic []fr.Element) (*srs.VerifyingKey, error) {
-	one, err1 := g.points1(ctx, []fr.Element{s.Alpha, s.Beta, s.Delta})
-	two, err2 := g.points2(ctx, []fr.Element{s.Beta, s.Gamma, s.Delta})
-	points, err3 := g.points1(ctx, ic)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	factors1 := append([]fr.Element{s.Alpha, s.Beta, s.Delta}, ic...)
+	factors2 := []fr.Element{s.Beta, s.Gamma, s.Delta}
+	var one []bls12381.G1Affine
+	var two []bls12381.G2Affine
+	err := g.maker.G1(ctx, len(factors1), slice(factors1), decodeTo(&one, wire.G1Size, wire.G1))
+	if err != nil {
+		return nil, err
+	}
+	err = g.maker.G2(ctx, len(factors2), slice(factors2), decodeTo(&two, wire.G2Size, wire.G2))
+	if err != nil {
 		return nil, err
 	}
 	g.report(len(ic))
 	return &srs.VerifyingKey{
 		AlphaG1: one[0], BetaG1: one[1], DeltaG1: one[2],
 		BetaG2: two[0], GammaG2: two[1], DeltaG2: two[2],
-		IC: points,
+		IC: one[3:],
 	}, nil
 }
 
-// slice gives the scalars of a section that is in memory.
-func slice(s []fr.Element) func(lo, hi int) []fr.Element {
-	return func(lo, hi int) []fr.Element { return s[lo:hi] }
-}
-
-// section1 writes n points of G1; scalars gives their factors, in order.
-func (g *generator) section1(ctx context.Context, s srs.Section, n int, scalars func(lo, hi int) []fr.Element) error {
-	if err := g.out.Begin(s, n); err != nil {
-		return err
-	}
-	for lo := 0; lo < n; lo += keyStretch {
-		hi := min(lo+keyStretch, n)
-		points, err := g.points1(ctx, scalars(lo, hi))
-		if err != nil {
-			return err
+// decodeTo appends points of the given size to a list.
+func decodeTo[P any](list *[]P, size int, decode func([]byte) (P, error)) func(encoded []byte) error {
+	return func(encoded []byte) error {
+		for ; len(encoded) > 0; encoded = encoded[size:] {
+			p, err := decode(encoded[:size])
+			if err != nil {
+				return err
+			}
+			*list = append(*list, p)
 		}
-		if err := g.out.G1(points); err != nil {
-			return err
-		}
-		g.report(hi - lo)
+		return nil
 	}
-	return nil
-}
-
-func (g *generator) section2(ctx context.Context, s srs.Section, scalars []fr.Element) error {
-	if err := g.out.Begin(s, len(scalars)); err != nil {
-		return err
-	}
-	for lo := 0; lo < len(scalars); lo += keyStretch {
-		hi := min(lo+keyStretch, len(scalars))
-		points, err := g.points2(ctx, scalars[lo:hi])
-		if err != nil {
-			return err
-		}
-		if err := g.out.G2(points); err != nil {
-			return err
-		}
-		g.report(hi - lo)
-	}
-	return nil
 }
 
 func (g *generator) report(n int) {

@@ -13,7 +13,12 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/internal/cudrv"
+	"github.com/gocuzk/cuzk/internal/cudrv/fakedrv"
 	"github.com/gocuzk/cuzk/internal/engine/enginetest"
+	"github.com/gocuzk/cuzk/internal/gpu"
+	"github.com/gocuzk/cuzk/internal/kernels"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -22,34 +27,70 @@ func secretsOf(v *enginetest.Vector) *Secrets {
 	return &s
 }
 
-// The reference's bytes come from the reference's secrets.
-func TestSetupMatchesReference(t *testing.T) {
-	for _, name := range enginetest.SmallNames() {
-		t.Run(name, func(t *testing.T) {
-			v := enginetest.Small(t, name)
-			var params, vk bytes.Buffer
-			var last, total int64
-			key, err := WriteTestParams(t.Context(), &params, v.System(t), secretsOf(v), func(d, n int64) {
-				require.GreaterOrEqual(t, d, last)
-				last, total = d, n
-			})
-			require.NoError(t, err)
-			require.Equal(t, total, last, "progress ends at the total")
-			require.True(t, bytes.Equal(v.Params, params.Bytes()), "params differ")
-			n, err := key.WriteTo(&vk)
-			require.NoError(t, err)
-			require.EqualValues(t, len(v.VK), n)
-			require.True(t, bytes.Equal(v.VK, vk.Bytes()), "vk differs")
+// fakeDriver is a driver whose card runs the twins of the kernels.
+func fakeDriver() *fakedrv.Driver {
+	drv := fakedrv.New(fakedrv.Config{})
+	for name, twin := range kernels.Twins() {
+		drv.Register(name, func(m *fakedrv.Memory, l cudrv.Launch, params []byte) {
+			twin(m, gpu.Grid{Blocks: int(l.Grid[0]), BlocksY: int(l.Grid[1]), Threads: int(l.Block[0])}, params)
 		})
 	}
+	return drv
+}
+
+// fakeCard is the card of a fakeDriver. What is left behind on it fails the test.
+func fakeCard(t testing.TB) (device.Device, *fakedrv.Driver) {
+	t.Helper()
+	drv := fakeDriver()
+	card, err := gpu.NewSystem(drv).Open(0)
+	require.NoError(t, err)
+	d := device.Wrap(card)
+	t.Cleanup(func() {
+		require.NoError(t, d.Close())
+		require.Empty(t, drv.Violations())
+		require.Equal(t, fakedrv.Usage{}, drv.Usage())
+	})
+	return d, drv
+}
+
+// The reference's bytes come from the reference's secrets, wherever they are made.
+func TestSetupMatchesReference(t *testing.T) {
+	card, drv := fakeCard(t)
+	for _, o := range []TestKeyOptions{{Backend: BackendCPU}, {Backend: BackendGPU, Device: card}, {Device: card}} {
+		for _, name := range enginetest.SmallNames() {
+			t.Run(o.Backend.String()+"/"+name, func(t *testing.T) { setupMatches(t, name, o) })
+		}
+	}
+	require.NotZero(t, drv.Calls()["LaunchKernel"])
+}
+
+func setupMatches(t *testing.T, name string, o TestKeyOptions) {
+	v := enginetest.Small(t, name)
+	var params, vk bytes.Buffer
+	var last, total int64
+	o.Secrets = secretsOf(v)
+	o.Progress = func(d, n int64) {
+		require.GreaterOrEqual(t, d, last)
+		last, total = d, n
+	}
+	key, err := WriteTestParams(t.Context(), &params, v.System(t), &o)
+	require.NoError(t, err)
+	require.Equal(t, total, last, "progress ends at the total")
+	require.True(t, bytes.Equal(v.Params, params.Bytes()), "params differ")
+	n, err := key.WriteTo(&vk)
+	require.NoError(t, err)
+	require.EqualValues(t, len(v.VK), n)
+	require.True(t, bytes.Equal(v.VK, vk.Bytes()), "vk differs")
 }
 
 func TestWriteTestKey(t *testing.T) {
 	dir := t.TempDir()
 	v := enginetest.Small(t, "cubic")
-	key, err := WriteTestKey(t.Context(), dir, v.System(t), &TestKeyOptions{Secrets: secretsOf(v)})
+	key, err := WriteTestKey(t.Context(), dir, v.System(t), &TestKeyOptions{Secrets: secretsOf(v), Backend: BackendCPU})
 	require.NoError(t, err)
-	require.Equal(t, TestKeyFiles(dir, "cubic"), *key)
+	want := TestKeyFiles(dir, "cubic")
+	want.Backend = BackendCPU
+	require.Equal(t, want, *key)
 	require.Equal(t, []string{"test-cubic.params", "test-cubic.setup.json", "test-cubic.vk"}, names(t, dir))
 	params, err := os.ReadFile(key.Params)
 	require.NoError(t, err)
@@ -82,14 +123,56 @@ func TestRandomKeysDiffer(t *testing.T) {
 }
 
 func TestCancelledSetupLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	cause := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := WriteTestKey(ctx, dir, enginetest.Small(t, "feistel").System(t), &TestKeyOptions{
-		Progress: func(done, total int64) { cancel(cause) },
-	})
-	require.ErrorIs(t, err, cause)
-	require.Empty(t, names(t, dir))
+	card, _ := fakeCard(t)
+	for _, d := range []device.Device{device.CPU(), card} {
+		dir := t.TempDir()
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := WriteTestKey(ctx, dir, enginetest.Small(t, "feistel").System(t), &TestKeyOptions{
+			Device:   d,
+			Progress: func(done, total int64) { cancel(cause) },
+		})
+		require.ErrorIs(t, err, cause)
+		require.Empty(t, names(t, dir))
+	}
+}
+
+// A GPU that fails, at whatever call, is an error of package device and never a key from the CPU.
+func TestFailingCardLeavesNothing(t *testing.T) {
+	v := enginetest.Small(t, "cubic")
+	failures := 0
+	for n := 0; ; n += 43 {
+		drv := fakeDriver()
+		card, err := gpu.NewSystem(drv).Open(0)
+		require.NoError(t, err)
+		drv.Inject(fakedrv.Rule{Card: 0, After: n, Result: cudrv.LaunchFailed, Sticky: true})
+		dir := t.TempDir()
+		_, err = WriteTestKey(t.Context(), dir, v.System(t), &TestKeyOptions{Device: device.Wrap(card)})
+		if err == nil {
+			break // there are no more calls
+		}
+		failures++
+		var typed *device.Error
+		require.ErrorAs(t, err, &typed, "call %d", n)
+		require.ErrorIs(t, err, device.ErrLost, "call %d", n)
+		require.Empty(t, names(t, dir), "call %d", n)
+	}
+	require.Greater(t, failures, 5)
+}
+
+func TestSetupRefusesOptions(t *testing.T) {
+	card, _ := fakeCard(t)
+	system := enginetest.Small(t, "cubic").System(t)
+	for text, o := range map[string]TestKeyOptions{
+		"option Backend: 7":    {Backend: 7},
+		"does not fit backend": {Backend: BackendCPU, Device: card},
+		"backend gpu":          {Backend: BackendGPU, Device: device.CPU()},
+	} {
+		dir := t.TempDir()
+		_, err := WriteTestKey(t.Context(), dir, system, &o)
+		require.ErrorContains(t, err, text)
+		require.Empty(t, names(t, dir))
+	}
 }
 
 func TestSetupKeepsOldFilesOnFailure(t *testing.T) {
@@ -116,7 +199,7 @@ func TestSetupRefusesTauInDomain(t *testing.T) {
 	var err error
 	s.Tau, err = fft.Generator(8)
 	require.NoError(t, err)
-	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, v.System(t), s, nil)
+	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, v.System(t), &TestKeyOptions{Secrets: s})
 	require.ErrorContains(t, err, "root of unity")
 }
 
@@ -128,9 +211,7 @@ func TestSetupRefusesUnusedVariable(t *testing.T) {
 		return nil
 	}, nil)
 	require.NoError(t, err)
-	s, err := RandomSecrets()
-	require.NoError(t, err)
-	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, system, s, nil)
+	_, err = WriteTestParams(t.Context(), &bytes.Buffer{}, system, nil)
 	require.ErrorContains(t, err, "private variable 1 is in no row")
 }
 

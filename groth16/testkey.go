@@ -11,25 +11,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/crypto/blake2b"
 
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// TestKeyOptions tunes [WriteTestKey]. Nil means the defaults.
-type TestKeyOptions struct {
-	// Secrets are used instead of random ones.
-	Secrets *Secrets
-	// Progress, which may be nil, is called from the calling goroutine with the number of points written.
-	Progress func(done, total int64)
-}
-
 // TestKey names the files of a key for tests.
 type TestKey struct {
 	Params string // test-<circuit>.params
 	VK     string // test-<circuit>.vk
 	Setup  string // test-<circuit>.setup.json, which says that the key is insecure
+	// Backend is where WriteTestKey did the heavy work: BackendGPU or BackendCPU.
+	Backend Backend
 }
 
 // TestKeyFiles returns the names that [WriteTestKey] uses in dir for a circuit.
@@ -60,29 +55,22 @@ const insecureWarning = "The secrets of this key are known to whoever made it. P
 // WriteTestKey makes a key for tests and writes it into dir: parameter file and verifying key in the reference's formats,
 // and beside them a file that marks them as insecure. Files appear under their names when they are complete, the
 // parameter file last; after an error, the end of ctx included, none of this call's half-written files is left. See
-// [WriteTestParams] for the cost.
+// [WriteTestParams] for cost and errors.
 func WriteTestKey(ctx context.Context, dir string, system *pce.System, o *TestKeyOptions) (_ *TestKey, err error) {
-	if o == nil {
-		o = &TestKeyOptions{}
-	}
 	key := TestKeyFiles(dir, system.Name())
 	note := sidecar{
 		Insecure: true, Warning: insecureWarning, Circuit: system.Name(),
 		System: digestHex(system), Secrets: "given",
 	}
-	secrets := o.Secrets
-	if secrets == nil {
+	if o == nil || o.Secrets == nil {
 		note.Secrets = "random, not kept"
-		if secrets, err = RandomSecrets(); err != nil {
-			return nil, err
-		}
 	}
 	var files tempFiles
 	defer func() { err = errors.Join(err, files.discard()) }()
 
 	var vk *VerifyingKey
 	note.Params, err = files.write(key.Params, func(w io.Writer) error {
-		vk, err = WriteTestParams(ctx, w, system, secrets, o.Progress)
+		vk, key.Backend, err = writeTestParams(ctx, w, system, o)
 		return err
 	})
 	if err != nil {
@@ -172,8 +160,12 @@ func newDigester(w io.Writer) *digester {
 	return &digester{buf: bufio.NewWriterSize(w, 1<<20), hash: h}
 }
 
+// Write hashes and writes at the same time: with a GPU to make the points, each takes longer than that.
 func (d *digester) Write(p []byte) (int, error) {
-	d.hash.Write(p)
+	var hashing sync.WaitGroup
+	hashing.Go(func() { d.hash.Write(p) })
 	d.n += int64(len(p))
-	return d.buf.Write(p)
+	n, err := d.buf.Write(p)
+	hashing.Wait()
+	return n, err
 }

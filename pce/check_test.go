@@ -94,41 +94,6 @@ func TestEvalRefusesOtherWitness(t *testing.T) {
 }
 
 // TestTranspose: Σ_rows weight·(row · z) is the same whether rows or columns are summed first.
-func TestTranspose(t *testing.T) {
-	ctx, r := t.Context(), newRand(5)
-	s := many(9)
-	sys := record(t, s)
-	w, err := MakeWitness(ctx, s, nil)
-	require.NoError(t, err)
-	n := sys.FullRows()
-	abc := [3][]fr.Element{make([]fr.Element, n), make([]fr.Element, n), make([]fr.Element, n)}
-	require.NoError(t, sys.Eval(ctx, w, abc[0], abc[1], abc[2]))
-	weights := make([]fr.Element, n)
-	for i := range weights {
-		weights[i] = randomElement(r)
-	}
-	cols, err := sys.Transpose(ctx, weights)
-	require.NoError(t, err)
-	aux := make([]fr.Element, sys.Counts().Aux)
-	require.NoError(t, sys.Layout().Expand(w, aux))
-	for m, col := range []Column{cols.A, cols.B, cols.C} {
-		require.Equal(t, innerProduct(weights, abc[m]),
-			*new(fr.Element).Add(ptr(innerProduct(col.Inputs, w.Inputs)), ptr(innerProduct(col.Aux, aux))), "%c", "ABC"[m])
-	}
-	_, err = sys.Transpose(ctx, weights[1:])
-	require.Error(t, err)
-}
-
-func innerProduct(x, y []fr.Element) fr.Element {
-	var sum, p fr.Element
-	for i := range x {
-		sum.Add(&sum, p.Mul(&x[i], &y[i]))
-	}
-	return sum
-}
-
-func ptr(e fr.Element) *fr.Element { return &e }
-
 func TestEvalTiles(t *testing.T) {
 	ctx := t.Context()
 	s := many(100) // more rows than a tile has

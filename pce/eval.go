@@ -21,7 +21,7 @@ func (s *System) Eval(ctx context.Context, w *Witness, a, b, c []fr.Element) err
 			return fmt.Errorf("pce: evaluate %s: %d values for %c, want %d", s.name, len(o), "abc"[m], s.FullRows())
 		}
 	}
-	err := s.eachStretch(ctx, w, func() func(x *stretch) error {
+	err := s.evaluate(ctx, w, func(int) func(x *stretch) error {
 		return func(x *stretch) error {
 			from, to := int(x.first), int(x.first)+x.to-x.from
 			s.evalStretch(x, w, a[from:to], b[from:to], c[from:to])
@@ -43,7 +43,7 @@ func (s *System) Eval(ctx context.Context, w *Witness, a, b, c []fr.Element) err
 // left out. Tiles come in no order and from several goroutines at once; the slices are reused after emit
 // returns. An error of emit ends the evaluation and is returned.
 func (s *System) EvalTiles(ctx context.Context, w *Witness, emit func(first int, a, b, c []fr.Element) error) error {
-	return s.eachStretch(ctx, w, func() func(x *stretch) error {
+	return s.evaluate(ctx, w, func(int) func(x *stretch) error {
 		var buf [3][]fr.Element
 		for m := range buf {
 			buf[m] = make([]fr.Element, stretchRows)
@@ -56,18 +56,26 @@ func (s *System) EvalTiles(ctx context.Context, w *Witness, emit func(first int,
 	})
 }
 
-// eachStretch shares all stretches of rows among the cores, each of which does its part with a function of
-// its own.
-func (s *System) eachStretch(ctx context.Context, w *Witness, worker func() func(x *stretch) error) error {
+// evaluate shares all stretches of rows among the cores for a witness that must be of this system.
+func (s *System) evaluate(ctx context.Context, w *Witness, worker func(i int) func(x *stretch) error) error {
 	if err := s.Layout().Match(w); err != nil {
 		return err
 	}
+	if err := s.eachStretch(ctx, runtime.GOMAXPROCS(0), worker); err != nil {
+		return fmt.Errorf("pce: evaluate %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// eachStretch shares all stretches of rows among n goroutines, each of which does its part with a function of
+// its own.
+func (s *System) eachStretch(ctx context.Context, n int, worker func(i int) func(x *stretch) error) error {
 	work := s.stretches()
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	for range runtime.GOMAXPROCS(0) {
+	for i := range n {
 		g.Go(func() error {
-			do := worker()
+			do := worker(i)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(work) {
@@ -82,10 +90,7 @@ func (s *System) eachStretch(ctx context.Context, w *Witness, worker func() func
 			}
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("pce: evaluate %s: %w", s.name, err)
-	}
-	return nil
+	return g.Wait()
 }
 
 // stretch is a number of own rows of one block.
@@ -154,76 +159,4 @@ func (s *System) evalTerms(terms []Term, in *instance, w *Witness, sum *fr.Eleme
 
 func addCoeff(sum *fr.Element, dict []fr.Element, code uint32) {
 	sum.Add(sum, &dict[code])
-}
-
-// Column has one field element for each variable.
-type Column struct {
-	Inputs, Aux []fr.Element
-}
-
-// Columns are the results of [System.Transpose] for the three matrices.
-type Columns struct {
-	A, B, C Column
-}
-
-// Transpose sums, for each matrix and each variable, coefficient times weight over all rows, the
-// appended input rows included; len(weights) must be [System.FullRows]. With the Lagrange polynomials
-// at τ as weights these are the A_k(τ), B_k(τ), C_k(τ) of key generation (circuits.md §9.3).
-func (s *System) Transpose(ctx context.Context, weights []fr.Element) (*Columns, error) {
-	if len(weights) != s.FullRows() {
-		return nil, fmt.Errorf("pce: transpose %s: %d weights, want %d", s.name, len(weights), s.FullRows())
-	}
-	var out Columns
-	work := s.stretches()
-	g, ctx := errgroup.WithContext(ctx)
-	// Two blocks may share a variable, two matrices share nothing.
-	for m, col := range []*Column{&out.A, &out.B, &out.C} {
-		g.Go(func() error { return s.transposeMatrix(ctx, m, work, weights, col) })
-	}
-	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("pce: transpose %s: %w", s.name, err)
-	}
-	for i, w := range weights[s.Counts().Rows:] {
-		out.A.Inputs[i].Add(&out.A.Inputs[i], &w)
-	}
-	return &out, nil
-}
-
-func (s *System) transposeMatrix(ctx context.Context, m int, work []stretch, weights []fr.Element, col *Column) error {
-	c := s.Counts()
-	col.Inputs = make([]fr.Element, c.Inputs)
-	byClass := [2][]fr.Element{make([]fr.Element, c.Bits), make([]fr.Element, c.Dense)}
-	for k := range work {
-		x := &work[k]
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		for i := x.from; i < x.to; i++ {
-			weight := &weights[int(x.first)+i-x.from]
-			for _, t := range x.in.t.rowTerms(i, m) {
-				v := x.in.resolve(t.Var)
-				sum := &col.Inputs[0]
-				switch i := v & maxIndex; kind(v >> kindShift) {
-				case kindInput:
-					sum = &col.Inputs[i]
-				case kindBit:
-					sum = &byClass[0][i]
-				case kindDense:
-					sum = &byClass[1][i]
-				}
-				var p fr.Element
-				p.Mul(&s.dict[t.Coeff], weight)
-				sum.Add(sum, &p)
-			}
-		}
-	}
-	col.Aux = make([]fr.Element, c.Aux)
-	for _, r := range s.Layout().Runs {
-		src := byClass[1]
-		if r.Bit {
-			src = byClass[0]
-		}
-		copy(col.Aux[r.Start:r.Start+r.N], src[r.First:])
-	}
-	return nil
 }

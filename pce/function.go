@@ -49,6 +49,7 @@ func args(ns []Num) []Arg {
 
 func (r *recorder) Apply(f *Function, in []Num) Num {
 	out := r.Block(f.Name, args(in), func(b Builder, in []Arg) []Arg {
+		r := b.(*recorder) // a fork compares later instances
 		out, t := f.block(b, in), r.frame.tpl
 		last := makeRef(r.frame.id, kindDense, t.dense-1)
 		if err := f.allocated(int(t.dense), int(t.bits), int(t.inputs), last, out[0].(Num).ref); err != nil {

@@ -36,7 +36,7 @@ func Record(ctx context.Context, name string, synthesize func(Builder) error, o 
 			return err
 		}
 		r.verifyLast()
-		return nil
+		return r.verifyPending()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pce: record %s: %w", name, err)
@@ -60,6 +60,8 @@ type recorder struct {
 	frame     *frame
 	frames    uint32 // number of frames ever opened
 	verifyAll bool
+	pending   []instanceCheck // with verifyAll, all instances but the first
+	fork      bool            // only compares with what another recorder has
 }
 
 // frame is one execution of a block body, or of the circuit at the top.
@@ -127,7 +129,7 @@ func (r *recorder) row(a, b, c []term) {
 			if !r.inFrame(x.ref) {
 				r.fail(r.blockError(t.ownRows(), ErrForeignVariable))
 			}
-			t.terms = append(t.terms, Term{Var: x.ref.packed(), Coeff: r.dict.code(x.coeff)})
+			t.terms = append(t.terms, Term{Var: x.ref.packed(), Coeff: r.code(x.coeff)})
 		}
 		t.ends = append(t.ends, uint32(len(t.terms)))
 	}
@@ -155,9 +157,16 @@ func (r *recorder) Block(name string, in []Arg, body Body) []Arg {
 	}
 	b := r.blocks[key]
 	switch {
+	case r.fork && b == nil: // the first instance of the block around had none like it
+		r.fail(r.blockError(r.frame.tpl.ownRows(), ErrBlockDiffers))
+	case r.fork:
+		r.verify(b, r.frame.instance, body)
+		return r.place(b, slots.refs)
 	case b == nil:
 		b = r.recordBlock(name, key, args, uint32(len(slots.refs)), body)
-	case b.instances == 1 || r.verifyAll:
+	case r.verifyAll:
+		r.pending = append(r.pending, instanceCheck{b, b.instances, body})
+	case b.instances == 1:
 		r.verify(b, b.instances, body)
 	}
 	b.instances++

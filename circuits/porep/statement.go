@@ -31,9 +31,9 @@ func ProverID(actor uint64) [32]byte {
 	return id
 }
 
-// Validate refuses statements that no proof can have, as the reference does: commitments or a seed of
-// all zero bytes, commitments that are not field elements, unknown and unsupported registered proofs,
-// impossible Params.
+// Validate refuses statements that no proof can have, as the reference's verifier does: commitments of all zero bytes,
+// commitments that are not field elements, unknown and unsupported registered proofs, impossible Params. A seed of all zero
+// bytes is refused only where a proof is made.
 //
 // # Errors
 //
@@ -114,9 +114,6 @@ func newClaim(p RegisteredProof, params *Params, replicaID, commR, commD, seed [
 	}
 	if c.commD, err = commitment("comm_d", commD); err != nil {
 		return nil, err
-	}
-	if seed == [32]byte{} {
-		return nil, &FieldError{Field: "seed", Err: ErrZero}
 	}
 	nodes := c.params.Nodes()
 	c.graph = newGraph(p, nodes)

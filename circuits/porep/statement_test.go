@@ -114,7 +114,6 @@ func TestStatementRefusals(t *testing.T) {
 	}{
 		"comm_r zero":           {func(s *Statement) { s.CommR = [32]byte{} }, "comm_r", ErrZero},
 		"comm_d zero":           {func(s *Statement) { s.CommD = [32]byte{} }, "comm_d", ErrZero},
-		"seed zero":             {func(s *Statement) { s.Seed = [32]byte{} }, "seed", ErrZero},
 		"comm_r is the modulus": {func(s *Statement) { s.CommR = modulusLE }, "comm_r", ErrNonCanonical},
 		"comm_d is the modulus": {func(s *Statement) { s.CommD = modulusLE }, "comm_d", ErrNonCanonical},
 		"unknown proof":         {func(s *Statement) { s.Proof = 20 }, "", ErrProofType},

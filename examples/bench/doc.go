@@ -1,7 +1,7 @@
 // Command bench proves, verifies and measures with this module from the command line, and looks into its files:
 //
 //	bench single --type T (--c1 FILE | --input FILE | --synthetic S) [--params DIR] [--disable-pce] [--json]
-//	bench setup --type T --size S [--out DIR] [--secrets FILE]
+//	bench setup --type T --size S [--out DIR] [--secrets FILE] [--backend B] [--device D]
 //	bench record --type T --size S [--out FILE] [--verify-blocks]
 //	bench r1cs-digest --type T --size S
 //	bench witness --type T (--c1 FILE | --input FILE | --synthetic S) [--hash] [--json]
@@ -9,6 +9,7 @@
 //	bench synth --type T --size S [--sectors N] [--seed N] [--out FILE]
 //	bench verify --type T (--c1 FILE | --statement FILE) --vk FILE --proof FILE
 //	bench inspect FILE
+//	bench gpu mul|ntt|msm|bits|quotient|spmv|decode|fixed|prove [--log N] [--device NAME] [--runs N] [flags]
 //
 // T is porep, winning-post, window-post, update or update-poseidon. The input of a porep is a phase-1 output. That of the
 // others is JSON, which synth writes: what the chain knows, as hex, and the vanilla proofs that the reference's API returns,

@@ -16,7 +16,8 @@ import (
 // keyFiles are a parameter file and the verifying key that belongs to it.
 type keyFiles struct {
 	params, vk string
-	test       bool // insecure
+	test       bool            // insecure
+	backend    groth16.Backend // where makeKey made them
 }
 
 // findKey looks for a circuit's parameters in a folder, under the reference's names first.
@@ -77,16 +78,18 @@ func (k *keyFiles) compareVK(inside *groth16.VerifyingKey) error {
 const maxTestRows = 1 << 24
 
 // makeKey makes test parameters in a folder.
-func makeKey(ctx context.Context, e *env, dir string, system *pce.System, secrets *groth16.Secrets) (*keyFiles, error) {
+func makeKey(ctx context.Context, e *env, dir string, system *pce.System, o groth16.TestKeyOptions) (*keyFiles, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	e.notef("making INSECURE test parameters for %s in %s: whoever makes them can prove anything under them", system.Name(), dir)
+	e.notef("making INSECURE test parameters for %s in %s: whoever makes them can prove anything under them",
+		system.Name(), dir)
 	bar := newProgress(e.stderr, "test parameters")
-	files, err := groth16.WriteTestKey(ctx, dir, system, &groth16.TestKeyOptions{Secrets: secrets, Progress: bar.set})
+	o.Progress = bar.set
+	files, err := groth16.WriteTestKey(ctx, dir, system, &o)
 	bar.end()
 	if err != nil {
 		return nil, err
 	}
-	return &keyFiles{params: files.Params, vk: files.VK, test: true}, nil
+	return &keyFiles{params: files.Params, vk: files.VK, test: true, backend: files.Backend}, nil
 }

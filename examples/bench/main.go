@@ -35,13 +35,14 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"single", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [flags]", "prove one statement and verify the proof", single},
-		{"setup", "--type T --size S [--out DIR] [--secrets FILE]", "make insecure test parameters", setup},
+		{"setup", "--type T --size S [--out DIR] [--secrets FILE] [--backend B] [--device D]", "make insecure test parameters", setup},
 		{"record", "--type T --size S [--out FILE] [--verify-blocks]", "record a constraint system", record},
 		{"r1cs-digest", "--type T --size S", "print counts and digests of a circuit's rows as JSON", r1csDigest},
 		{"witness", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [--hash] [--json]", "make the witnesses of a statement, checking it on the way", witness},
 		{"eval", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [--keep] [--json]", "evaluate and check all rows for a witness", eval},
 		{"synth", "--type T --size S [--seed N] [--sectors N] [--lotus] [--out FILE]", "write the input of a proof about sectors that are made up", synthesize},
 		{"verify", "--type T (--c1 FILE | --statement FILE) --vk FILE --proof FILE", "verify a proof: exit 0 true, 1 false, 2 neither", verify},
+		{"gpu", strings.Join(gpuOpNames(), "|") + " [flags]", "measure a part of proving, or whole proofs, on a GPU, and check the results: a line of JSON each", gpuMeasure},
 		{"inspect", "[--check] FILE", "say what a file is and what is in it", inspect},
 	}
 }

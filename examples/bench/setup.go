@@ -10,42 +10,67 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
+	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
 )
 
+// setupJob is one run of setup.
+type setupJob struct {
+	e          *env
+	out, cache string
+	deviceName string
+	options    groth16.TestKeyOptions
+	target     *target
+}
+
 func setup(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "setup")
+	j := setupJob{e: e}
 	which := f.addTarget()
-	out := f.String("out", "", "folder for the files; by default the cache folder, where single looks for them")
-	cache := f.String("cache", "", "folder for constraint systems; by default cuzk in the user's cache folder")
+	f.StringVar(&j.out, "out", "", "folder for the files; by default the cache folder, where single looks for them")
+	f.StringVar(&j.cache, "cache", "", "folder for constraint systems; by default cuzk in the user's cache folder")
 	secretsPath := f.String("secrets", "", "JSON file with the secrets to use: alpha_le, beta_le, gamma_le, delta_le, tau_le")
+	backend := f.String("backend", "auto", "where to make the points: auto, cpu, gpu")
+	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
-	target, err := which.target()
-	if err != nil {
+	var err error
+	if j.target, err = which.target(); err != nil {
 		return err
 	}
-	var secrets *groth16.Secrets
+	if j.options.Backend, err = parseBackend(f, *backend); err != nil {
+		return err
+	}
 	if *secretsPath != "" {
-		if secrets, err = readSecrets(*secretsPath); err != nil {
+		if j.options.Secrets, err = readSecrets(*secretsPath); err != nil {
 			return err
 		}
 	}
-	if *cache, err = cacheFolder(*cache); err != nil {
+	if j.cache, err = cacheFolder(j.cache); err != nil {
 		return err
 	}
-	if *out == "" {
-		*out = *cache
+	if j.out == "" {
+		j.out = j.cache
 	}
-	phases := newPhases(e, false)
-	system, err := openSystem(ctx, e, *cache, target.blank)
+	if j.deviceName != "" {
+		if j.options.Device, err = device.Open(j.deviceName, nil); err != nil {
+			return err
+		}
+		defer j.options.Device.Close()
+	}
+	return j.run(ctx)
+}
+
+func (j *setupJob) run(ctx context.Context) error {
+	phases := newPhases(j.e, false)
+	system, err := openSystem(ctx, j.e, j.cache, j.target.blank)
 	if err != nil {
 		return err
 	}
 	var files *keyFiles
 	err = phases.run("make test parameters", func() (err error) {
-		files, err = makeKey(ctx, e, *out, system, secrets)
+		files, err = makeKey(ctx, j.e, j.out, system, j.options)
 		return err
 	})
 	if err != nil {
@@ -56,9 +81,10 @@ func setup(ctx context.Context, e *env, args []string) error {
 		if err != nil {
 			return err
 		}
-		e.printf("%s  %d bytes\n", path, info.Size())
+		j.e.printf("%s  %d bytes\n", path, info.Size())
 	}
-	e.printf("peak memory          %s\n", mebibytes(peakRSS()))
+	j.e.printf("backend              %s\n", files.backend)
+	j.e.printf("peak memory          %s\n", mebibytes(peakRSS()))
 	return nil
 }
 

@@ -28,12 +28,20 @@ type singleReport struct {
 	Phases          map[string]float64 `json:"phases_ms"`
 	Prove           map[string]float64 `json:"prove_ms"`
 	RunsMS          []float64          `json:"runs_ms"`
+	RunsMemory      []memoryAfter      `json:"runs_memory"`
 	TotalMS         float64            `json:"total_ms"`
 	PeakRSSBytes    int64              `json:"peak_rss_bytes"`
 	ProofBytes      int                `json:"proof_bytes"`
 	Proof           string             `json:"proof"`
 	Completed       bool               `json:"completed"`
 	Verified        bool               `json:"verified"`
+}
+
+// memoryAfter is what the process holds after a proof, in bytes; what is not known is 0.
+type memoryAfter struct {
+	RSSAnonymous int64 `json:"rss_anonymous"`
+	Device       int64 `json:"device"` // of the GPU, context and kernels included
+	Pinned       int64 `json:"pinned"` // page-locked
 }
 
 // singleJob is one run of single.
@@ -167,7 +175,8 @@ func (j *singleJob) openKey(ctx context.Context) error {
 			return fmt.Errorf("no parameters for %s: %d rows are too many to make test parameters on the way; give --params", j.system.Name(), rows)
 		}
 		err := j.phases.run("make test parameters", func() (err error) {
-			files, err = makeKey(ctx, j.e, dir, j.system, nil)
+			o := groth16.TestKeyOptions{Backend: j.prover.Backend, Device: j.prover.Device}
+			files, err = makeKey(ctx, j.e, dir, j.system, o)
 			return err
 		})
 		if err != nil {
@@ -228,6 +237,8 @@ func (j *singleJob) proveOnce(ctx context.Context, prover groth16.Prover, list [
 		return err
 	})
 	j.report.RunsMS = append(j.report.RunsMS, milliseconds(time.Since(start)))
+	stats := prover.Device().Stats()
+	j.report.RunsMemory = append(j.report.RunsMemory, memoryAfter{anonymousRSS(), stats.ProcessBytes, stats.PinnedBytes})
 	return result, err
 }
 

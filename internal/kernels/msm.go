@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -161,7 +162,7 @@ func (w *work) accumulate(sorted, offsets gpu.View[uint32], entries int, sums gp
 		Buckets: p.Buckets, Run: p.Run, Threads: p.Threads,
 	}
 	run(w, "msm_merge_"+w.cv.name, gpu.Grid{Blocks: blocks(threads, 128), Threads: 128}, &m)
-	heavy := gpu.Grid{Blocks: min(4*sms, blocks(threads, segment)+1), Threads: w.cv.heavyThreads}
+	heavy := gpu.Grid{Blocks: min(4*sms, room), Threads: w.cv.heavyThreads}
 	run(w, "msm_segments_"+w.cv.name, heavy, &m)
 	run(w, "msm_items_"+w.cv.name, heavy, &m)
 }
@@ -237,16 +238,29 @@ func (cv curve) sumBytes(entries, resident int) uint64 {
 	return uint64(2*threads)*cv.xyzzBytes + 4*uint64(2*threads+64) + 16*alignSlack
 }
 
-// msmBytes is the least working memory of a multiplication of n scalars.
-func (cv curve) msmBytes(n, multiprocessors int) uint64 {
+// Room says how much working memory is meant: the least that suffices, or what lets every pass take as many windows as it can.
+type Room int
+
+// The two amounts.
+const (
+	Least Room = iota
+	Ample
+)
+
+// msmBytes is the working memory of a multiplication of n scalars.
+func (cv curve) msmBytes(n, multiprocessors int, room Room) uint64 {
 	if n == 0 {
 		return 0
 	}
 	resident := multiprocessors * cv.resident
 	c := windowBits(n)
+	windows := 1
+	if room == Ample {
+		windows = cv.group(n, c, resident, math.MaxUint64)
+	}
 	out := 1 + windowCount(c)*cv.shapeOf(c, windowCount(c)).outs()
 	lists := 8*uint64(n) + uint64(out)*cv.xyzzBytes + 4*alignSlack
-	return lists + max(cv.passBytes(n, 1, c, resident), cv.sumBytes(n, resident))
+	return lists + max(cv.passBytes(n, windows, c, resident), cv.sumBytes(n, resident))
 }
 
 // bitsBytes is the working memory of the sum of n points by bits.
@@ -257,12 +271,15 @@ func (cv curve) bitsBytes(n, multiprocessors int) uint64 {
 	return 4*uint64(n) + cv.xyzzBytes + 3*alignSlack + cv.sumBytes(n, multiprocessors*cv.resident)
 }
 
-// G1MSMBytes is the least working memory that G1MSM needs for n points on a card with so many multiprocessors. With more
-// it takes fewer passes.
-func G1MSMBytes(n, multiprocessors int) uint64 { return curveG1.msmBytes(n, multiprocessors) }
+// G1MSMBytes is the working memory of G1MSM for n points on a card with so many multiprocessors.
+func G1MSMBytes(n, multiprocessors int, r Room) uint64 {
+	return curveG1.msmBytes(n, multiprocessors, r)
+}
 
 // G2MSMBytes is G1MSMBytes for G2MSM.
-func G2MSMBytes(n, multiprocessors int) uint64 { return curveG2.msmBytes(n, multiprocessors) }
+func G2MSMBytes(n, multiprocessors int, r Room) uint64 {
+	return curveG2.msmBytes(n, multiprocessors, r)
+}
 
 // G1BitsBytes is the working memory that G1Bits needs for n points.
 func G1BitsBytes(n, multiprocessors int) uint64 { return curveG1.bitsBytes(n, multiprocessors) }

@@ -40,18 +40,13 @@ func TestRoundTrip(t *testing.T) {
 		key := open(t, params)
 		var out bytes.Buffer
 		w := srs.NewWriter(&out, key.VerifyingKey())
-		for _, s := range []srs.Section{srs.H, srs.L, srs.A, srs.BG1} {
-			points := make([]bls12381.G1Affine, key.Len(s))
-			require.NoError(t, key.G1(t.Context(), s, 0, points))
-			require.NoError(t, w.Begin(s, len(points)))
-			require.NoError(t, w.G1(points[:len(points)/2]))
-			require.NoError(t, w.G1(points[len(points)/2:]))
-			key.Forget(s, 0, len(points))
+		for _, s := range []srs.Section{srs.H, srs.L, srs.A, srs.BG1, srs.BG2} {
+			n := key.Len(s)
+			require.NoError(t, w.Begin(s, n))
+			require.NoError(t, key.View(s, 0, n/2, w.Encoded))
+			require.NoError(t, key.View(s, n/2, n, w.Encoded))
+			key.Forget(s, 0, n)
 		}
-		points := make([]bls12381.G2Affine, key.Len(srs.BG2))
-		require.NoError(t, key.G2(t.Context(), srs.BG2, 0, points))
-		require.NoError(t, w.Begin(srs.BG2, len(points)))
-		require.NoError(t, w.G2(points))
 		require.NoError(t, w.Finish())
 		require.True(t, bytes.Equal(params, out.Bytes()))
 	}
@@ -87,20 +82,34 @@ func TestClosedKey(t *testing.T) {
 
 func TestWriterRefuses(t *testing.T) {
 	key := open(t, enginetest.Small(t, "cubic").Params)
-	g1 := make([]bls12381.G1Affine, 3)
-	require.NoError(t, key.G1(t.Context(), srs.L, 0, g1))
-	g2 := make([]bls12381.G2Affine, 1)
-	require.NoError(t, key.G2(t.Context(), srs.BG2, 0, g2))
+	var g1 []byte // three points
+	require.NoError(t, key.View(srs.L, 0, 3, func(b []byte) error {
+		g1 = bytes.Clone(b)
+		return nil
+	}))
+	infinity := make([]byte, wire.G1Size)
+	infinity[0] = 0x40
 	broken := errors.New("disk full")
 	for name, use := range map[string]func(w *srs.Writer) error{
-		"points before a section": func(w *srs.Writer) error { return w.G1(g1) },
+		"points before a section": func(w *srs.Writer) error { return w.Encoded(g1) },
 		"wrong order":             func(w *srs.Writer) error { return w.Begin(srs.L, 3) },
 		"impossible count":        func(w *srs.Writer) error { return w.Begin(srs.H, -1) },
-		"too many points":         func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 2), w.G1(g1)) },
-		"points missing":          func(w *srs.Writer) error { _ = w.Begin(srs.H, 4); _ = w.G1(g1); return w.Begin(srs.L, 1) },
-		"other group":             func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 3), w.G2(g2)) },
-		"infinity":                func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 3), w.G1(make([]bls12381.G1Affine, 1))) },
-		"unfinished":              func(w *srs.Writer) error { _ = w.Begin(srs.H, 3); return w.Finish() },
+		"too many points":         func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 2), w.Encoded(g1)) },
+		"points missing": func(w *srs.Writer) error {
+			_ = w.Begin(srs.H, 4)
+			_ = w.Encoded(g1)
+			return w.Begin(srs.L, 1)
+		},
+		"half a point": func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 3), w.Encoded(g1[:100])) },
+		"infinity":     func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 3), w.Encoded(infinity)) },
+		"zeros":        func(w *srs.Writer) error { return errors.Join(w.Begin(srs.H, 3), w.Encoded(make([]byte, wire.G1Size))) },
+		"wrong group in b_g2": func(w *srs.Writer) error {
+			for _, s := range []srs.Section{srs.H, srs.L, srs.A, srs.BG1} {
+				_ = w.Begin(s, 0)
+			}
+			return errors.Join(w.Begin(srs.BG2, 3), w.Encoded(g1))
+		},
+		"unfinished": func(w *srs.Writer) error { _ = w.Begin(srs.H, 3); return w.Finish() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := srs.NewWriter(&bytes.Buffer{}, key.VerifyingKey())

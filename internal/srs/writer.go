@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-
-	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"slices"
 
 	"github.com/gocuzk/cuzk/internal/wire"
 )
@@ -54,37 +53,41 @@ func (o *Writer) Begin(s Section, n int) error {
 	return o.err
 }
 
-// G1 writes points of the section that was begun.
-func (o *Writer) G1(points []bls12381.G1Affine) error {
-	return appendPoints(o, points, wire.AppendG1, false)
-}
-
-// G2 writes points of section b_g2.
-func (o *Writer) G2(points []bls12381.G2Affine) error {
-	return appendPoints(o, points, wire.AppendG2, true)
-}
-
-func appendPoints[P interface{ comparable }](o *Writer, points []P, encode func([]byte, *P) []byte, g2 bool) error {
+// Encoded writes points of the section that was begun, one encoding after another: wire.G1Size bytes each, in b_g2
+// wire.G2Size.
+func (o *Writer) Encoded(raw []byte) error {
 	if o.err != nil {
 		return o.err
 	}
-	inG2 := o.next > 0 && order(o.next-1) == BG2
-	if o.next == 0 || inG2 != g2 || len(points) > o.missing {
-		o.err = fmt.Errorf("srs: write %d points: the section lacks %d, or has points of the other group", len(points), o.missing)
+	if o.next == 0 {
+		o.err = fmt.Errorf("srs: write %d bytes of points before a section", len(raw))
 		return o.err
 	}
-	var infinity P
-	o.buf = o.buf[:0]
-	for i := range points {
-		if points[i] == infinity {
-			o.err = fmt.Errorf("srs: write section %s: %w", order(o.next-1), wire.Infinity)
+	section, size := order(o.next-1), wire.G1Size
+	if section == BG2 {
+		size = wire.G2Size
+	}
+	n := len(raw) / size
+	if len(raw)%size != 0 || n > o.missing {
+		o.err = fmt.Errorf("srs: write section %s: %d bytes in points of %d, of which the section lacks %d",
+			section, len(raw), size, o.missing)
+		return o.err
+	}
+	for i := range n {
+		if atInfinity(raw[i*size : (i+1)*size]) {
+			o.err = fmt.Errorf("srs: write section %s: %w", section, wire.Infinity)
 			return o.err
 		}
-		o.buf = encode(o.buf, &points[i])
 	}
-	o.missing -= len(points)
-	o.flush()
+	o.missing -= n
+	_, o.err = o.w.Write(raw)
 	return o.err
+}
+
+// atInfinity tells whether an encoding is that of the point at infinity, or of coordinates that stand for it.
+func atInfinity(point []byte) bool {
+	const flag = 0x40
+	return point[0]&flag != 0 || !slices.ContainsFunc(point, func(b byte) bool { return b != 0 })
 }
 
 // Finish returns the first error, also if sections or points are missing. It does not close the

@@ -2,8 +2,11 @@ package synth
 
 import (
 	"flag"
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/circuits/porep"
@@ -61,4 +64,37 @@ func TestPoRepIsDeterministic(t *testing.T) {
 func TestPoRepRefusesSyntheticChallenges(t *testing.T) {
 	_, err := PoRep(10, nil, 1)
 	require.ErrorIs(t, err, porep.ErrUnsupported)
+}
+
+// Blocks, packed bits and tiles give what a plain run of the circuit gives, variable by variable and row by row.
+func TestPoRepAgainstDirect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	proof := porep.RegisteredProof(6) // 8 MiB
+	if *slow {
+		proof = 8 // 32 GiB: 20 minutes and 15 GB
+	}
+	for seed := range uint64(3) {
+		c, err := PoRep(proof, nil, seed)
+		require.NoError(t, err)
+		circuits, err := c.Circuits()
+		require.NoError(t, err)
+		circuit := circuits[int(seed)%len(circuits)]
+		want, rows, err := pce.Direct(t.Context(), circuit.Synthesize)
+		require.NoError(t, err)
+		got, err := pce.MakeWitness(t.Context(), circuit.Synthesize, nil)
+		require.NoError(t, err)
+		require.True(t, slices.Equal(want.Inputs, got.Inputs) && slices.Equal(want.Bits, got.Bits) && slices.Equal(want.Dense, got.Dense))
+		system, err := pce.Record(t.Context(), circuit.Name(), circuit.Synthesize, nil)
+		require.NoError(t, err)
+		err = system.EvalTiles(t.Context(), got, func(first int, a, b, c []fr.Element) error {
+			n := first + len(a)
+			if !slices.Equal(a, rows.A[first:n]) || !slices.Equal(b, rows.B[first:n]) || !slices.Equal(c, rows.C[first:n]) {
+				return fmt.Errorf("rows from %d differ", first)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/internal/srs"
+	"github.com/gocuzk/cuzk/internal/wire"
 )
 
 // column is one variable's coefficients, summed over the rows with weights: the values at τ of the variable's
@@ -155,10 +156,18 @@ func (mod *model) params(t testing.TB) []byte {
 	for _, section := range []srs.Section{srs.H, srs.L, srs.A, srs.BG1} {
 		points := next()
 		require.NoError(t, w.Begin(section, len(points)))
-		require.NoError(t, w.G1(points))
+		var raw []byte
+		for i := range points {
+			raw = wire.AppendG1(raw, &points[i])
+		}
+		require.NoError(t, w.Encoded(raw))
 	}
 	require.NoError(t, w.Begin(srs.BG2, len(b)))
-	require.NoError(t, w.G2(two[3:]))
+	var raw []byte
+	for i := range b {
+		raw = wire.AppendG2(raw, &two[3+i])
+	}
+	require.NoError(t, w.Encoded(raw))
 	require.NoError(t, w.Finish())
 	return out.Bytes()
 }

@@ -54,7 +54,8 @@ type bench struct {
 	loaded  engine.Loaded
 }
 
-func load(t testing.TB, e engine.Engine, c *Explicit) *bench {
+// prepare makes everything but what an engine loads.
+func prepare(t testing.TB, c *Explicit) *bench {
 	t.Helper()
 	b := &bench{circuit: c, model: newModel(c, randomSecrets(rand.New(rand.NewPCG(3, 4))))}
 	b.key = openKey(t, b.model.params(t))
@@ -63,6 +64,12 @@ func load(t testing.TB, e engine.Engine, c *Explicit) *bench {
 	require.NoError(t, err)
 	b.witness, err = pce.MakeWitness(t.Context(), c.Synthesize, nil)
 	require.NoError(t, err)
+	return b
+}
+
+func load(t testing.TB, e engine.Engine, c *Explicit) *bench {
+	t.Helper()
+	b := prepare(t, c)
 	loaded, err := e.Load(t.Context(), b.system, b.key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, loaded.Close()) })
@@ -319,7 +326,35 @@ func testCloseTwice(t *testing.T, e engine.Engine) {
 	require.NoError(t, e.Close())
 }
 
-// Prove checks the proof of one satisfied circuit with so many rows, half of whose variables are bits.
-func Prove(t testing.TB, e engine.Engine, rows int) {
-	load(t, e, Generate(rows, Bits)).requireProves(t)
+// Bench is a satisfied circuit with its key, for tests of one engine.
+type Bench struct{ b *bench }
+
+// NewBench makes one with so many rows. Half of the variables are bits.
+func NewBench(t testing.TB, rows int) *Bench { return &Bench{prepare(t, Generate(rows, Bits))} }
+
+// System is the constraint system.
+func (b *Bench) System() *pce.System { return b.b.system }
+
+// Key is the proving key. It is closed with the test.
+func (b *Bench) Key() *srs.Key { return b.b.key }
+
+// ProveOn loads the key, proves once and closes what was loaded.
+func (b *Bench) ProveOn(ctx context.Context, e engine.Engine) (sums *engine.PartialSums, err error) {
+	l, err := e.Load(ctx, b.b.system, b.b.key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return b.ProveLoaded(ctx, l)
+}
+
+// ProveLoaded proves under a key that is loaded already.
+func (b *Bench) ProveLoaded(ctx context.Context, l engine.Loaded) (*engine.PartialSums, error) {
+	return (&bench{loaded: l, witness: b.b.witness}).prove(ctx, nil)
+}
+
+// Require compares sums with the right ones.
+func (b *Bench) Require(t testing.TB, sums *engine.PartialSums) {
+	t.Helper()
+	b.b.require(t, sums)
 }

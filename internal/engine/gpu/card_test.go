@@ -45,7 +45,22 @@ func TestGPULarge(t *testing.T) {
 		e := onCard(t, o)
 		t.Cleanup(func() { require.NoError(t, e.Close()) })
 		for _, n := range []int{1<<16 - 1, 1 << 16, 1<<16 + 1} {
-			enginetest.Prove(t, e, n)
+			b := enginetest.NewBench(t, n)
+			sums, err := b.ProveOn(t.Context(), e)
+			require.NoError(t, err)
+			b.Require(t, sums)
 		}
+	}
+}
+
+// TestGPUSmall is one small proof, resident and streamed, for compute-sanitizer.
+func TestGPUSmall(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		e := onCard(t, options{segmentBytes: 4 << 10, stream: stream})
+		b := enginetest.NewBench(t, 60)
+		sums, err := b.ProveOn(t.Context(), e)
+		require.NoError(t, err)
+		b.Require(t, sums)
+		require.NoError(t, e.Close())
 	}
 }

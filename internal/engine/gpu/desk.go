@@ -157,10 +157,18 @@ func (d *desk) loadKey(key *srs.Key, size *sizes, p *plan) error {
 			}
 		}
 	}
-	if p.stream > 0 {
-		d.feeder, err = newFeeder(d, size, loader)
+	if p.stream == 0 {
+		return nil
 	}
-	return err
+	if d.feeder, err = newFeeder(d, size, loader); err != nil {
+		return err
+	}
+	for _, q := range d.queries {
+		if !p.resident[q.section] {
+			return d.feeder.rehearse(q.segments)
+		}
+	}
+	return nil
 }
 
 // loadLists puts a segment's lists on the card and forgets them here.
@@ -182,15 +190,23 @@ func (d *desk) loadLists(s *segment) (*part, error) {
 	return x, nil
 }
 
-// close gives everything back. The card must be idle.
+// endStream waits for a stream and closes it. That a card is lost is reported by what needs it, not by a close.
+func endStream(s *gpu.Stream) error {
+	err := s.Wait()
+	if errors.Is(err, gpu.ErrLost) {
+		err = nil
+	}
+	return errors.Join(err, s.Close())
+}
+
+// close gives everything back.
 func (d *desk) close() error {
 	var err error
 	if d.feeder != nil {
 		err = d.feeder.close()
 	}
 	if d.stream != nil {
-		d.stream.Bind(context.Background())
-		err = errors.Join(err, d.stream.Wait(), d.stream.Close())
+		err = errors.Join(err, endStream(d.stream))
 	}
 	for _, a := range []*gpu.Arena{d.keep, d.work} {
 		if a != nil {

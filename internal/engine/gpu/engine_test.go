@@ -47,6 +47,9 @@ func TestConformance(t *testing.T) {
 
 // The same with nothing resident, in segments of a few dozen points.
 func TestConformanceStreamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute; runs without -short")
+	}
 	enginetest.Run(t, func(t testing.TB) engine.Engine {
 		return open(t, fake(fakedrv.Config{}), options{segmentBytes: 4 << 10, stream: true})
 	})

@@ -34,7 +34,16 @@ func newFeeder(d *desk, s *sizes, l *loader) (_ *feeder, err error) {
 	return f, nil
 }
 
-func (f *feeder) close() error { return errors.Join(f.stream.Wait(), f.stream.Close()) }
+// rehearse brings the first of some segments, so that whatever a stream makes at its first use is there before a proof.
+func (f *feeder) rehearse(segments []*segment) error {
+	if len(segments) == 0 {
+		return nil
+	}
+	s := segments[0]
+	return f.loader.load(s, f.buffers[0].slice(s.query.section, 0, s.hi-s.lo))
+}
+
+func (f *feeder) close() error { return endStream(f.stream) }
 
 // fed is a segment whose points are in a buffer until it is given back.
 type fed struct {

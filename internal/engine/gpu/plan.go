@@ -41,14 +41,14 @@ func roomFor(s srs.Section, points int) uint64 {
 	return gpu.Aligned[bls12381.G1Affine](points)
 }
 
-// scratch is the least working memory that the section's sums need.
-func (s sectionSize) scratch(multiprocessors int) uint64 {
+// scratch is the working memory of the section's sums.
+func (s sectionSize) scratch(multiprocessors int, r kernels.Room) uint64 {
 	msm, bits := kernels.G1MSMBytes, kernels.G1BitsBytes
 	if s.section == srs.BG2 {
 		msm, bits = kernels.G2MSMBytes, kernels.G2BitsBytes
 	}
 	gathered := gpu.Aligned[fr.Element](s.dense)
-	return max(bits(s.bits, multiprocessors), gathered+msm(s.dense, multiprocessors))
+	return max(bits(s.bits, multiprocessors), gathered+msm(s.dense, multiprocessors, r))
 }
 
 // plan says where a key's points live and how much memory proofs take. All sizes are in bytes.
@@ -79,13 +79,15 @@ var residency = [...]srs.Section{srs.BG2, srs.BG1, srs.A, srs.L, srs.H}
 //
 // With stream set nothing becomes resident.
 func makePlan(s *sizes, memory uint64, stream bool) (*plan, error) {
-	p := &plan{resident: map[srs.Section]bool{}, fixed: s.fixed(), work: s.work()}
+	p := &plan{resident: map[srs.Section]bool{}, fixed: s.fixed()}
 	for _, x := range s.sections {
 		p.resident[x.section] = true
 		p.key += x.bytes()
 	}
-	if p.total() <= memory && !stream {
-		return p, nil
+	for _, r := range []kernels.Room{kernels.Ample, kernels.Least} {
+		if p.work = s.work(r); p.total() <= memory && !stream {
+			return p, nil
+		}
 	}
 	p.key, p.stream = 0, 2*gpu.Aligned[byte](s.segmentBytes)
 	clear(p.resident)
@@ -131,11 +133,11 @@ func (s *sizes) listBytes(x sectionSize) uint64 {
 
 // work is the room of one assignment: the witness and b for its whole life; a and c until the quotient is made, and then in their
 // place what the sums need.
-func (s *sizes) work() uint64 {
+func (s *sizes) work(r kernels.Room) uint64 {
 	vector := gpu.Aligned[fr.Element](1 << s.logN)
 	later := 2 * vector
 	for _, x := range s.sections {
-		later = max(later, x.scratch(s.multiprocessors))
+		later = max(later, x.scratch(s.multiprocessors, r))
 	}
 	witness := gpu.Aligned[fr.Element](s.inputs+s.dense) + gpu.Aligned[uint64]((s.bits+63)/64)
 	return witness + vector + later + gpu.Aligned[uint32](1)

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"time"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+
+	"github.com/gocuzk/cuzk/internal/engine"
+	enginegpu "github.com/gocuzk/cuzk/internal/engine/gpu"
+	"github.com/gocuzk/cuzk/internal/kernels"
+	"github.com/gocuzk/cuzk/internal/srs"
+)
+
+// proveRun is what only lines of prove have. A proof's time on the GPU is the sum of its three steps.
+type proveRun struct {
+	Rows        int     `json:"rows"`
+	KeyBytes    int64   `json:"key_bytes"`
+	MemoryLimit uint64  `json:"memory_limit,omitempty"`
+	FirstMS     float64 `json:"key_loaded_and_first_proof_ms"`
+	AssignMS    float64 `json:"assign_ms"` // of the last proof, as the two below
+	QuotientMS  float64 `json:"quotient_ms"`
+	SumsMS      float64 `json:"sums_ms"`
+}
+
+// prove measures whole proofs by the engine, from evaluated rows and a packed witness in ordinary memory to the proof.
+func (b *gpuBench) prove(ctx context.Context) error {
+	for _, log := range b.flags.logs.logs {
+		if err := b.measureProve(ctx, log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *gpuBench) measureProve(ctx context.Context, log int) (err error) {
+	c, err := newProveCase(ctx, log)
+	if err != nil {
+		return err
+	}
+	path, err := c.writeKey(ctx, *b.flags.folder)
+	if path != "" {
+		defer func() { err = errors.Join(err, removeFile(path)) }()
+	}
+	if err != nil {
+		return err
+	}
+	want, hOK, err := b.expectProof(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := b.release(); err != nil {
+		return err
+	}
+	key, err := srs.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, key.Close()) }()
+	if err := b.proveWith(ctx, c, key, want, hOK); err != nil {
+		return err
+	}
+	return b.reserve()
+}
+
+// expectProof is the proof in closed form, with the quotient of the GPU, and whether that is right.
+func (b *gpuBench) expectProof(ctx context.Context, c *proveCase) (want proofPoints, ok bool, err error) {
+	err = b.scoped(func() error {
+		tables, err := kernels.NewNTT(b.lib, b.stream, b.arena)
+		if err != nil {
+			return err
+		}
+		v, err := b.uploadRows(c.rows, c.log)
+		if err != nil {
+			return err
+		}
+		h, right, err := b.quotientOf(ctx, tables, c.rows, c.log, v)
+		if err != nil {
+			return err
+		}
+		ok = right
+		want, err = c.closedForm(ctx, h)
+		return err
+	})
+	return want, ok, err
+}
+
+// proveWith makes proofs and prints the line.
+func (b *gpuBench) proveWith(ctx context.Context, c *proveCase, key *srs.Key, want proofPoints, ok bool) (err error) {
+	e, err := enginegpu.New(b.device)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	loaded, err := e.Load(ctx, nil, key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, loaded.Close()) }()
+
+	run := proveRun{Rows: len(c.rows.a), KeyBytes: key.Bytes(), MemoryLimit: *b.flags.memory}
+	line := gpuLine{Log: &c.log, Check: want.hex(), CheckOK: ok, proveRun: &run}
+	var samples []sample
+	for i := range 1 + *b.flags.warm + *b.flags.runs {
+		proof, s, times, err := c.prove(ctx, loaded, key.VerifyingKey())
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			run.FirstMS = milliseconds(s.wall)
+			line.Check = proof.hex()
+		} else if i > *b.flags.warm {
+			samples = append(samples, s)
+		}
+		line.CheckOK = line.CheckOK && proof == want
+		run.AssignMS, run.QuotientMS = milliseconds(times.Assign), milliseconds(times.Quotient)
+		run.SumsMS = milliseconds(times.Sums)
+	}
+	return b.print(line, 0, samples)
+}
+
+// prove makes one proof.
+func (c *proveCase) prove(ctx context.Context, loaded engine.Loaded, vk *srs.VerifyingKey) (p proofPoints, s sample,
+	t engine.Times, err error) {
+	begin := time.Now()
+	a, err := loaded.AssignRows(ctx, c.witness, c.assigned())
+	if err != nil {
+		return p, s, t, err
+	}
+	defer a.Release()
+	h, err := loaded.Quotient(ctx, a, nil)
+	if err != nil {
+		return p, s, t, err
+	}
+	defer h.Release()
+	sums, err := loaded.Sums(ctx, a, h, nil)
+	if err != nil {
+		return p, s, t, err
+	}
+	p = c.assemble(vk, sums)
+	s.wall = time.Since(begin)
+	t = a.Times()
+	s.card = t.Assign + t.Quotient + t.Sums
+	return p, s, t, nil
+}
+
+// assemble makes the proof from the sums:
+//
+//	A = α + ΣA + r·δ
+//	B = β + ΣB + s·δ
+//	C = ΣL + ΣH + s·A + r·B − r·s·δ
+func (c *proveCase) assemble(vk *srs.VerifyingKey, sums *engine.PartialSums) proofPoints {
+	r, s := c.r.BigInt(new(big.Int)), c.s.BigInt(new(big.Int))
+	var a, b1, out, delta, t bls12381.G1Jac
+	delta.FromAffine(&vk.DeltaG1)
+	a.ScalarMultiplication(&delta, r).AddMixed(&vk.AlphaG1).AddMixed(&sums.A)
+	b1.FromAffine(&vk.BetaG1).AddMixed(&sums.B1) // B in G1 without s·δ, so that r·s·δ need not be taken away
+	out.FromAffine(&sums.L).AddMixed(&sums.H)
+	out.AddAssign(t.ScalarMultiplication(&a, s)).AddAssign(t.ScalarMultiplication(&b1, r))
+
+	var b2 bls12381.G2Jac
+	b2.FromAffine(&vk.DeltaG2)
+	b2.ScalarMultiplication(&b2, s).AddMixed(&vk.BetaG2).AddMixed(&sums.B2)
+	var p proofPoints
+	p.a.FromJacobian(&a)
+	p.b.FromJacobian(&b2)
+	p.c.FromJacobian(&out)
+	return p
+}
