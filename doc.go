@@ -9,7 +9,9 @@
 //     and describes its circuits and public inputs.
 //   - [github.com/gocuzk/cuzk/pce]: constraint systems that are recorded once, and compact witnesses for them.
 //   - [github.com/gocuzk/cuzk/groth16]: keys, proofs, the prover and the verifier.
-//   - [github.com/gocuzk/cuzk/device]: where proofs are made. So far that is the processor.
+//   - [github.com/gocuzk/cuzk/circuits/post] and [github.com/gocuzk/cuzk/circuits/update]: the same for WinningPoSt and WindowPoSt, and for
+//     SnapDeals.
+//   - [github.com/gocuzk/cuzk/device]: GPUs, and the processor, where proofs are made.
 //
 // The example shows how they fit together: from a phase-1 output to a proof, and its verification from chain values.
 package cuzk

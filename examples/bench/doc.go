@@ -1,6 +1,6 @@
 // Command bench proves, verifies and measures with this module from the command line, and looks into its files:
 //
-//	bench single --type T (--c1 FILE | --input FILE | --synthetic S) [--params DIR] [--disable-pce] [--json]
+//	bench single --type T (--c1 FILE | --input FILE | --synthetic S) [--params DIR] [--backend B] [--device D] [--json]
 //	bench setup --type T --size S [--out DIR] [--secrets FILE] [--backend B] [--device D]
 //	bench record --type T --size S [--out FILE] [--verify-blocks]
 //	bench r1cs-digest --type T --size S

@@ -102,6 +102,7 @@ func TestGPUMeasures(t *testing.T) {
 
 // TestGPUMeasureFindsFaults: without a kernel the results are wrong, and the command fails.
 func TestGPUMeasureFindsFaults(t *testing.T) {
+	skipIfShort(t)
 	for _, c := range gpuCases() {
 		t.Run(c.args, func(t *testing.T) {
 			lines, err := gpuLines(t, fakeCard(c.kernel), append(strings.Fields(c.args), "--runs", "1", "--warm", "0")...)
@@ -125,6 +126,7 @@ func TestGPUMeasureAgreesWithPeers(t *testing.T) {
 
 // The key's file is removed, also where the proof fails.
 func TestGPUProveRemovesItsKey(t *testing.T) {
+	skipIfShort(t)
 	folder := t.TempDir()
 	args := []string{"prove", "--log", "10", "--folder", folder, "--runs", "1", "--warm", "0"}
 	lines, err := gpuLines(t, fakeCard(""), args...)
@@ -139,8 +141,9 @@ func TestGPUProveRemovesItsKey(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The end of the context ends a command, here when the case's kernel runs first, and nothing is left behind.
+// The end of the context ends a command, here when the kernel of the case first runs, and leaves nothing behind.
 func TestGPUMeasureCancelled(t *testing.T) {
+	skipIfShort(t)
 	for _, c := range gpuCases() {
 		ctx, cancel := context.WithCancel(t.Context())
 		d := fakeCardWith(c.kernel, func(twin kernels.Twin) kernels.Twin {
@@ -150,7 +153,7 @@ func TestGPUMeasureCancelled(t *testing.T) {
 			}
 		})
 		open := func() (*gpu.System, error) { return gpu.NewSystem(d), nil }
-		err := gpuMeasureOn(ctx, &env{io.Discard, io.Discard}, strings.Fields(c.args+" --runs 1000000"), open)
+		err := gpuMeasureOn(ctx, &env{io.Discard, io.Discard}, strings.Fields(c.args+" --runs 3"), open)
 		cancel()
 		require.ErrorIs(t, err, context.Canceled, c.args)
 		require.Empty(t, d.Violations())

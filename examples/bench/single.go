@@ -52,6 +52,7 @@ type singleJob struct {
 	cache           string
 	json            bool
 	deviceName      string
+	memoryMiB       int64
 	repeat          int
 	prover          groth16.ProverOptions
 	phases          *phases
@@ -70,6 +71,7 @@ func single(ctx context.Context, e *env, args []string) error {
 	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
 	backend := f.String("backend", "auto", "where to prove: auto, cpu, gpu")
 	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
+	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of the GPU to take, context and kernels included, in MiB; needs --device")
 	f.IntVar(&j.repeat, "repeat", 1, "prove so many times with the same prover; the figures are those of the last")
 	f.BoolVar(&j.json, "json", false, "print one line of JSON")
 	if err := f.parse(args, 0); err != nil {
@@ -88,8 +90,11 @@ func single(ctx context.Context, e *env, args []string) error {
 	if j.repeat < 1 {
 		return usagef("%s: --repeat is %d, want 1 or more", f.Name(), j.repeat)
 	}
+	if j.memoryMiB != 0 && j.deviceName == "" {
+		return usagef("%s: --memory-mib needs --device", f.Name())
+	}
 	if j.deviceName != "" {
-		if j.prover.Device, err = device.Open(j.deviceName, nil); err != nil {
+		if j.prover.Device, err = device.Open(j.deviceName, &device.Options{MemoryLimit: j.memoryMiB << 20}); err != nil {
 			return err
 		}
 		defer j.prover.Device.Close()
