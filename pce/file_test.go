@@ -12,6 +12,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/blake2b"
+	"golang.org/x/sync/errgroup"
 )
 
 func encode(t testing.TB, s *System) []byte {
@@ -203,6 +204,30 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 		return n, errDiskFull
 	}
 	return n, nil
+}
+
+// Whoever writes the same file at the same time: readers find a whole one or none, and nothing else stays in the folder.
+func TestWritersOfOneFile(t *testing.T) {
+	sys := record(t, many(5))
+	path := filepath.Join(t.TempDir(), "system.pce")
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error {
+			for range 8 {
+				if err := sys.WriteFile(path); err != nil {
+					return err
+				}
+				if _, err := Open(path, sys.Name()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, g.Wait())
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
 }
 
 func TestWriteToFullDisk(t *testing.T) {

@@ -26,11 +26,15 @@ type digestLine struct {
 	SHA256Full     string `json:"sha256_full"`
 	SHA256NoZero   string `json:"sha256_nozero,omitempty"` // known where there are no explicit zeros
 	ZeroTerms      uint64 `json:"zero_terms"`
+
+	Phases       map[string]float64 `json:"phases_ms,omitempty"` // with --timed, as what follows
+	PeakRSSBytes int64              `json:"peak_rss_bytes,omitempty"`
 }
 
 func r1csDigest(ctx context.Context, e *env, args []string) error {
 	f := newFlags(e, "r1cs-digest")
 	which := f.addTarget()
+	timed := f.Bool("timed", false, "add times and peak memory to the line")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
@@ -38,11 +42,20 @@ func r1csDigest(ctx context.Context, e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	system, err := pce.Record(ctx, target.blank.Name(), target.blank.Synthesize, nil)
+	phases := newPhases(e, true)
+	var system *pce.System
+	err = phases.run("record", func() (err error) {
+		system, err = pce.Record(ctx, target.blank.Name(), target.blank.Synthesize, nil)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	digest, err := system.R1CSDigest(ctx)
+	var digest *pce.R1CSDigest
+	err = phases.run("digest", func() (err error) {
+		digest, err = system.R1CSDigest(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -57,6 +70,9 @@ func r1csDigest(ctx context.Context, e *env, args []string) error {
 	}
 	if line.ZeroTerms == 0 {
 		line.SHA256NoZero = line.SHA256
+	}
+	if *timed {
+		line.Phases, line.PeakRSSBytes = phases.ms, peakRSS()
 	}
 	return e.jsonLine(line)
 }

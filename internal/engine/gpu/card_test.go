@@ -39,12 +39,16 @@ func TestGPUConformanceStreamed(t *testing.T) {
 	enginetest.Run(t, func(t testing.TB) engine.Engine { return onCard(t, options{segmentBytes: 4 << 10, stream: true}) })
 }
 
-// TestGPULarge proves circuits with domains of 2^16 and one more row than that.
+// TestGPULarge proves circuits with domains of 2^16 and one more row than that, and with -slow the same for 2^20.
 func TestGPULarge(t *testing.T) {
+	sizes := []int{1<<16 - 1, 1 << 16, 1<<16 + 1}
+	if *slow {
+		sizes = append(sizes, 1<<20-1, 1<<20, 1<<20+1)
+	}
 	for _, o := range []options{{segmentBytes: 1 << 20}, {segmentBytes: 1 << 20, stream: true}} {
 		e := onCard(t, o)
 		t.Cleanup(func() { require.NoError(t, e.Close()) })
-		for _, n := range []int{1<<16 - 1, 1 << 16, 1<<16 + 1} {
+		for _, n := range sizes {
 			b := enginetest.NewBench(t, n)
 			sums, err := b.ProveOn(t.Context(), e)
 			require.NoError(t, err)
