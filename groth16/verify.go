@@ -1,6 +1,7 @@
 package groth16
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/consensys/gnark-crypto/ecc"
@@ -34,8 +35,14 @@ func Verify(vk *VerifyingKey, proof Proof, publicInputs []fr.Element) error {
 	return nil
 }
 
+// errNoKey reports a VerifyingKey that was neither read nor made.
+var errNoKey = errors.New("groth16: verify: no verifying key")
+
 // accepts checks what can be checked without arithmetic.
 func (k *VerifyingKey) accepts(proof *Proof, publicInputs []fr.Element) error {
+	if k == nil || k.key == nil {
+		return errNoKey
+	}
 	if len(publicInputs) != k.Inputs() {
 		return fmt.Errorf("%w: %d, want %d", ErrInputs, len(publicInputs), k.Inputs())
 	}

@@ -189,6 +189,13 @@ func outsideSubgroup(b []byte) {
 	}
 }
 
+func TestVerifyWithoutKey(t *testing.T) {
+	for _, vk := range []*VerifyingKey{nil, {}} {
+		require.ErrorContains(t, Verify(vk, Proof{}, nil), "no verifying key")
+		require.ErrorContains(t, VerifyBatch(t.Context(), vk, make([]Proof, 2), make([][]fr.Element, 2), nil), "no verifying key")
+	}
+}
+
 func TestVerifyConcurrently(t *testing.T) {
 	v := enginetest.Small(t, "feistel")
 	vk, p := smallKey(t, v), parse(t, v.Proof)

@@ -38,8 +38,13 @@ func eval(ctx context.Context, e *env, args []string) error {
 	phases := newPhases(e, *asJSON)
 	var in input
 	err := phases.run("input", func() (err error) {
-		in, err = src.read(ctx)
-		return err
+		if in, err = src.read(ctx); err != nil {
+			return err
+		}
+		if err := checkStatement(in); err != nil {
+			return fmt.Errorf("%s: %w", src.name(), err)
+		}
+		return nil
 	})
 	if err != nil {
 		return err

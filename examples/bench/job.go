@@ -54,3 +54,12 @@ func listOf[C circuits.Circuit](from []C) []circuits.Circuit {
 	}
 	return list
 }
+
+// checkStatement refuses, before anything takes time, what no proof can be about, and vanilla proofs that are too few or too many.
+func checkStatement(in input) error {
+	if _, err := in.publicInputs(); err != nil {
+		return err
+	}
+	_, err := in.circuits()
+	return err
+}

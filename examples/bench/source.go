@@ -19,6 +19,9 @@ type source struct {
 	sector                     *sectorFlags // nil: the command has no such flags
 }
 
+// maxMadeUp is the most sectors to make up: more than all partitions of a deadline hold.
+const maxMadeUp = 30_000
+
 // madeUp are the flags of sectors that are made up.
 type madeUp struct {
 	seed    *uint64
@@ -103,6 +106,9 @@ func (s source) read(ctx context.Context) (input, error) {
 
 // up makes up an input of a size that has a registered proof.
 func (m madeUp) up(f *flags, kind, size string, sector *sectorFlags) (input, error) {
+	if *m.sectors > maxMadeUp {
+		return nil, usagef("%s: --sectors is %d, want at most %d", f.Name(), *m.sectors, maxMadeUp)
+	}
 	if f.given("sectors") && kind != kindWindowPoSt {
 		return nil, usagef("%s: --sectors is for --type %s", f.Name(), kindWindowPoSt)
 	}

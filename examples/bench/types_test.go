@@ -163,13 +163,17 @@ func TestSingleRefusesBadInputOfOtherTypes(t *testing.T) {
 		"vanilla of another": {"window-post", func(f map[string]any) {
 			sector(f, 1)["vanilla"] = sector(f, 0)["vanilla"]
 		}, "sector occurs twice"},
-		"no vanilla proof":   {"window-post", func(f map[string]any) { delete(sector(f, 0), "vanilla") }, "unexpected EOF"},
-		"too many sectors":   {"window-post", func(f map[string]any) { f["partitions"] = 1 }, "more sectors than the partitions hold"},
-		"cut short":          {"window-post", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
-		"a byte more":        {"window-post", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
-		"update cut short":   {"update", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
-		"update byte more":   {"update", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
-		"no comm_d_new":      {"update", func(f map[string]any) { delete(f, "comm_d_new") }, "comm_d_new is missing"},
+		"no vanilla proof": {"window-post", func(f map[string]any) { delete(sector(f, 0), "vanilla") }, "unexpected EOF"},
+		"too many sectors": {"window-post", func(f map[string]any) { f["partitions"] = 1 }, "more sectors than the partitions hold"},
+		"cut short":        {"window-post", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
+		"a byte more":      {"window-post", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
+		"update cut short": {"update", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
+		"update byte more": {"update", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
+		"no comm_d_new":    {"update", func(f map[string]any) { delete(f, "comm_d_new") }, "comm_d_new is missing"},
+		"a partition more": {"update", func(f map[string]any) {
+			f["vanilla"] = append(f["vanilla"].([]any), f["vanilla"].([]any)[0])
+		}, "2, want 1"},
+		"no sectors":         {"window-post", func(f map[string]any) { f["sectors"] = []any{} }, ""},
 		"no partition":       {"update", func(f map[string]any) { delete(f, "vanilla") }, "0, want 1"},
 		"other comm_r_old":   {"update", func(f map[string]any) { f["comm_r_old"] = f["comm_r_new"] }, "challenge_proofs[0]"},
 		"unknown proof type": {"update", func(f map[string]any) { f["registered_proof"] = "StackedDrg3KiBV1" }, "unknown registered proof"},
@@ -182,6 +186,7 @@ func TestSingleRefusesBadInputOfOtherTypes(t *testing.T) {
 			require.NoError(t, err)
 			path := tempFile(t, changed)
 			requireError(t, exitFailed, []string{"single", "--type", c.kind, "--input", path, "--cache", cache}, path, c.text)
+			requireError(t, exitFailed, []string{"witness", "--type", c.kind, "--input", path}, path)
 		})
 	}
 	require.Empty(t, fileNames(t, cache), "nothing is written for bad input")

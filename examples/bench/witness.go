@@ -46,9 +46,15 @@ func witness(ctx context.Context, e *env, args []string) error {
 	if err := src.check(); err != nil {
 		return err
 	}
+	if *workers < 0 {
+		return usagef("%s: --workers is %d", f.Name(), *workers)
+	}
 	in, err := src.read(ctx)
 	if err != nil {
 		return err
+	}
+	if err := checkStatement(in); err != nil {
+		return fmt.Errorf("%s: %w", src.name(), err)
 	}
 	blank := blankOf(in.circuit())
 	system, err := pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
