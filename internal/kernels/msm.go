@@ -393,7 +393,7 @@ func (w *work) msm(scalars gpu.View[fr.Element], o MSMOptions) (sums gpu.View[by
 	return sums, bits
 }
 
-func checkMSM(l *Library, points, scalars int, o MSMOptions) error {
+func checkMSM(points, scalars int, o MSMOptions) error {
 	switch {
 	case points != scalars || points < 1 || points >= maxEntries:
 		return fmt.Errorf("kernels: MSM of %d points and %d scalars: %w", points, scalars, gpu.ErrArgument)
@@ -403,55 +403,60 @@ func checkMSM(l *Library, points, scalars int, o MSMOptions) error {
 	return nil
 }
 
+// msmParts makes the sums of a multiplication, each of which counts 2^bits[i] times.
+func msmParts[X any](w *work, points int, scalars gpu.View[fr.Element], o MSMOptions) (parts []X, bits []int, err error) {
+	if err := checkMSM(points, scalars.Len(), o); err != nil {
+		return nil, nil, err
+	}
+	mark := w.a.Mark()
+	defer w.a.Rewind(mark)
+	view, bits := w.msm(scalars, o)
+	parts, err = download[X](w, view)
+	return parts, bits, err
+}
+
+// jacobian is a point that sums are made in.
+type jacobian[J any] interface {
+	*J
+	DoubleAssign() *J
+	AddAssign(*J) *J
+}
+
+// addWeighted adds Σ part(i)·2^bits[i] to sum, which is at infinity.
+func addWeighted[J any, P jacobian[J]](sum P, bits []int, part func(i int) J) {
+	order := byBit(bits)
+	for bit := len(order) - 1; bit >= 0; bit-- {
+		sum.DoubleAssign()
+		for _, i := range order[bit] {
+			j := part(i)
+			sum.AddAssign(&j)
+		}
+	}
+}
+
 // G1MSM is Σ scalars[i]·points[i]. Points are affine, in any multiplicity and of any sign, infinity
 // as (0, 0); points and scalars have the same length from 1 to 2^31−1. It takes working memory from
 // the arena, gives it back, and waits for the stream.
 func (l *Library) G1MSM(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G1Affine], scalars gpu.View[fr.Element], o MSMOptions) (sum bls12381.G1Jac, err error) {
-	if err := checkMSM(l, points.Len(), scalars.Len(), o); err != nil {
-		return sum, err
-	}
-	mark := a.Mark()
-	defer a.Rewind(mark)
 	w := &work{l: l, s: s, a: a, cv: curveG1, pts: points.Ptr()}
-	view, bits := w.msm(scalars, o)
-	parts, err := download[G1Xyzz](w, view)
+	parts, bits, err := msmParts[G1Xyzz](w, points.Len(), scalars, o)
 	if err != nil {
 		return sum, err
 	}
-	order := byBit(bits)
 	sum.FromAffine(new(bls12381.G1Affine)) // infinity
-	for bit := len(order) - 1; bit >= 0; bit-- {
-		sum.DoubleAssign()
-		for _, i := range order[bit] {
-			j := parts[i].Jac()
-			sum.AddAssign(&j)
-		}
-	}
+	addWeighted(&sum, bits, func(i int) bls12381.G1Jac { return parts[i].Jac() })
 	return sum, nil
 }
 
 // G2MSM is G1MSM for points of G2.
 func (l *Library) G2MSM(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G2Affine], scalars gpu.View[fr.Element], o MSMOptions) (sum bls12381.G2Jac, err error) {
-	if err := checkMSM(l, points.Len(), scalars.Len(), o); err != nil {
-		return sum, err
-	}
-	mark := a.Mark()
-	defer a.Rewind(mark)
 	w := &work{l: l, s: s, a: a, cv: curveG2, pts: points.Ptr()}
-	view, bits := w.msm(scalars, o)
-	parts, err := download[G2Xyzz](w, view)
+	parts, bits, err := msmParts[G2Xyzz](w, points.Len(), scalars, o)
 	if err != nil {
 		return sum, err
 	}
-	order := byBit(bits)
 	sum.FromAffine(new(bls12381.G2Affine)) // infinity
-	for bit := len(order) - 1; bit >= 0; bit-- {
-		sum.DoubleAssign()
-		for _, i := range order[bit] {
-			j := parts[i].Jac()
-			sum.AddAssign(&j)
-		}
-	}
+	addWeighted(&sum, bits, func(i int) bls12381.G2Jac { return parts[i].Jac() })
 	return sum, nil
 }
 
@@ -520,34 +525,32 @@ func checkBits(points, words int, sel Selection) error {
 	return nil
 }
 
+// bitsPart makes the sum by bits.
+func bitsPart[X any](w *work, points int, bits gpu.View[uint32], sel Selection) (sum X, err error) {
+	if err := checkBits(points, bits.Len(), sel); err != nil {
+		return sum, err
+	}
+	mark := w.a.Mark()
+	defer w.a.Rewind(mark)
+	parts, err := download[X](w, w.bits(bits, sel, points))
+	if err != nil {
+		return sum, err
+	}
+	return parts[0], nil
+}
+
 // G1Bits is the sum of the points whose bit is set: bit i is bit i%32 of word i/32, and has point i, or with a
 // Selection the next point if it is selected. Bits past the last point are ignored; a mask must have as many set bits as
 // there are points. Memory and waiting as for G1MSM.
-func (l *Library) G1Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G1Affine], bits gpu.View[uint32], sel Selection) (sum bls12381.G1Jac, err error) {
-	if err := checkBits(points.Len(), bits.Len(), sel); err != nil {
-		return sum, err
-	}
-	mark := a.Mark()
-	defer a.Rewind(mark)
+func (l *Library) G1Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G1Affine], bits gpu.View[uint32], sel Selection) (bls12381.G1Jac, error) {
 	w := &work{l: l, s: s, a: a, cv: curveG1, pts: points.Ptr()}
-	parts, err := download[G1Xyzz](w, w.bits(bits, sel, points.Len()))
-	if err != nil {
-		return sum, err
-	}
-	return parts[0].Jac(), nil
+	sum, err := bitsPart[G1Xyzz](w, points.Len(), bits, sel)
+	return sum.Jac(), err
 }
 
 // G2Bits is G1Bits for points of G2.
-func (l *Library) G2Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G2Affine], bits gpu.View[uint32], sel Selection) (sum bls12381.G2Jac, err error) {
-	if err := checkBits(points.Len(), bits.Len(), sel); err != nil {
-		return sum, err
-	}
-	mark := a.Mark()
-	defer a.Rewind(mark)
+func (l *Library) G2Bits(s *gpu.Stream, a *gpu.Arena, points gpu.View[bls12381.G2Affine], bits gpu.View[uint32], sel Selection) (bls12381.G2Jac, error) {
 	w := &work{l: l, s: s, a: a, cv: curveG2, pts: points.Ptr()}
-	parts, err := download[G2Xyzz](w, w.bits(bits, sel, points.Len()))
-	if err != nil {
-		return sum, err
-	}
-	return parts[0].Jac(), nil
+	sum, err := bitsPart[G2Xyzz](w, points.Len(), bits, sel)
+	return sum.Jac(), err
 }
