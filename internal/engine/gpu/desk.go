@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -82,7 +83,7 @@ func (l *loaded) sizes(layout *pce.Layout, queries []*query) *sizes {
 // reserve plans for what the card can give, and takes it. If others took some of it in between it plans again.
 func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) {
 	device := l.engine.device
-	for {
+	for before := uint64(math.MaxUint64); ; {
 		free, err := device.Leasable()
 		if err != nil {
 			return nil, err
@@ -96,17 +97,18 @@ func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) 
 			}
 		}
 		d.lease, err = device.Lease(ctx, p.total(), &gpu.LeaseOptions{NoWait: true})
-		if !errors.Is(err, gpu.ErrMemory) {
-			return p, errors.Join(err, d.allocate(device, p))
+		if err == nil {
+			return p, d.allocate(device, p)
 		}
+		if !errors.Is(err, gpu.ErrMemory) || free == before { // the same again would fail again
+			return nil, err
+		}
+		before = free
 	}
 }
 
 // allocate makes everything that needs the driver.
 func (d *desk) allocate(device *gpu.Device, p *plan) (err error) {
-	if d.lease == nil {
-		return nil
-	}
 	if d.keep, err = d.lease.Reserve(p.fixed + p.key + p.stream); err != nil {
 		return err
 	}
