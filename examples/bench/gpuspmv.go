@@ -29,7 +29,7 @@ func (b *gpuBench) spmv(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name(), err)
 	}
-	onCard, err := b.lib.LoadSystem(b.stream, b.arena, system)
+	onCard, err := b.lib.LoadSystem(b.stream, b.arena, kernels.TablesOf(system))
 	if err != nil {
 		return err
 	}

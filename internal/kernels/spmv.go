@@ -51,10 +51,18 @@ type Assignment struct {
 	Bits          gpu.View[uint32]
 }
 
-// SystemBytes is what LoadSystem takes of an arena. It makes the tables to know it, which takes half a second for
-// PoRep of 32 GiB.
-func SystemBytes(sys *pce.System) uint64 {
-	p := newSpmvPlan(sys)
+// SystemTables are a constraint system as the kernels read it, still in the host's memory.
+type SystemTables struct {
+	sys  *pce.System
+	plan *spmvPlan
+}
+
+// TablesOf makes the tables of a constraint system, in half a second for PoRep of 32 GiB.
+func TablesOf(sys *pce.System) *SystemTables { return &SystemTables{sys, newSpmvPlan(sys)} }
+
+// Bytes is what LoadSystem takes of an arena.
+func (t *SystemTables) Bytes() uint64 {
+	p := t.plan
 	n := gpu.Aligned[pce.Instance](len(p.instances)) + gpu.Aligned[uint32](len(p.slots)) +
 		gpu.Aligned[fr.Element](len(p.numbers)) + gpu.Aligned[fr.Element](len(p.coefficients))
 	for _, part := range p.parts() {
@@ -66,8 +74,8 @@ func SystemBytes(sys *pce.System) uint64 {
 }
 
 // LoadSystem uploads a constraint system to the arena, 34 MB for PoRep of 32 GiB. It waits for the stream.
-func (l *Library) LoadSystem(s *gpu.Stream, a *gpu.Arena, sys *pce.System) (*System, error) {
-	p := newSpmvPlan(sys)
+func (l *Library) LoadSystem(s *gpu.Stream, a *gpu.Arena, t *SystemTables) (*System, error) {
+	p, sys := t.plan, t.sys
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("kernels: load %s: %w", sys.Name(), err)
 	}

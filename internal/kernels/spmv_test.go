@@ -41,7 +41,7 @@ func TestSpMVPoRep2KiB(t *testing.T) {
 func TestSpMVArguments(t *testing.T) {
 	e := onFake(t, 8)
 	sys, w := recorded(t, spmvCircuits()["words"])
-	y, err := e.l.LoadSystem(e.s, e.a, sys)
+	y, err := e.l.LoadSystem(e.s, e.a, TablesOf(sys))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestSpMVArguments(t *testing.T) {
 // TestSpMVMemory: a system that does not fit the arena is an error.
 func TestSpMVMemory(t *testing.T) {
 	sys, _ := recorded(t, spmvCircuits()["words"])
-	for _, room := range []uint64{0, SystemBytes(sys) / 2, SystemBytes(sys) - 512} {
+	for _, room := range []uint64{0, TablesOf(sys).Bytes() / 2, TablesOf(sys).Bytes() - 512} {
 		fake := fakedrv.New(fakedrv.Config{})
 		registerTwins(fake)
 		e := newEnv(t, fake, NTTBytes()+room)
 		e.fake = fake
-		if _, err := e.l.LoadSystem(e.s, e.a, sys); !errors.Is(err, gpu.ErrMemory) {
+		if _, err := e.l.LoadSystem(e.s, e.a, TablesOf(sys)); !errors.Is(err, gpu.ErrMemory) {
 			t.Errorf("%d bytes: %v", room, err)
 		}
 	}
@@ -190,12 +190,12 @@ func spmvCompare(t testing.TB, e *env, sys *pce.System, w *pce.Witness) {
 	t.Helper()
 	mark := e.a.Mark()
 	defer e.a.Rewind(mark)
-	y, err := e.l.LoadSystem(e.s, e.a, sys)
+	y, err := e.l.LoadSystem(e.s, e.a, TablesOf(sys))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := e.a.Used()-mark, SystemBytes(sys); got > want || want > got+512 {
-		t.Errorf("%d bytes taken, SystemBytes says %d", got, want)
+	if got, want := e.a.Used()-mark, TablesOf(sys).Bytes(); got > want || want > got+512 {
+		t.Errorf("%d bytes taken, Bytes says %d", got, want)
 	}
 	in := uploadWitness(t, e, w)
 	var out [3]gpu.View[fr.Element]

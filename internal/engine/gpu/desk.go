@@ -49,6 +49,11 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 		return nil, err
 	}
 	size := l.sizes(layout, d.queries)
+	var tables *kernels.SystemTables
+	if l.sys != nil {
+		tables = kernels.TablesOf(l.sys)
+		size.systemBytes = tables.Bytes()
+	}
 	p, err := d.reserve(ctx, l, size)
 	if err != nil {
 		return nil, err
@@ -58,21 +63,19 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 	if d.ntt, err = kernels.NewNTT(d.lib, d.stream, d.keep); err != nil {
 		return nil, err
 	}
-	if l.sys != nil {
-		if d.system, err = d.lib.LoadSystem(d.stream, d.keep, l.sys); err != nil {
+	if tables != nil {
+		if d.system, err = d.lib.LoadSystem(d.stream, d.keep, tables); err != nil {
 			return nil, err
 		}
 	}
 	return d, d.loadKey(l.key, size, p)
 }
 
+// sizes are those of the key and the layout. What the constraint system takes is left to the caller.
 func (l *loaded) sizes(layout *pce.Layout, queries []*query) *sizes {
 	s := &sizes{
 		logN: l.logN, inputs: layout.Counts.Inputs, bits: layout.Counts.Bits, dense: layout.Counts.Dense,
 		multiprocessors: l.engine.device.Info().Multiprocessors, segmentBytes: l.engine.segmentBytes,
-	}
-	if l.sys != nil {
-		s.systemBytes = kernels.SystemBytes(l.sys)
 	}
 	for _, q := range queries {
 		s.sections = append(s.sections, q.size())
