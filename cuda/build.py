@@ -14,7 +14,7 @@ A unit whose source, headers, flags and result are those of the manifest is not 
 Written: one fatbin for each unit (machine code for each architecture and PTX of the newest,
 compressed), resources.txt (registers, stack, spills and shared memory of each kernel as ptxas
 reports them) and manifest.json (digest of sources and flags, digests of the fatbins, compiler,
-kernels with the size of their parameter struct).
+kernels with the size of their parameter struct and the threads of a block).
 """
 import argparse
 import concurrent.futures
@@ -118,7 +118,7 @@ def resources(log):
 
 
 def compile_unit(nvcc, flags, source, out, archs):
-    """Builds one fatbin; returns ptxas's messages and the kernels' parameter sizes."""
+    """Builds one fatbin; returns ptxas's messages and, of each kernel, what the manifest says."""
     with tempfile.TemporaryDirectory() as tmp:
         run = subprocess.run(
             [nvcc, *flags, "--threads=8", "--keep", f"--keep-dir={tmp}", "-fatbin", "-o", str(out),
@@ -128,8 +128,9 @@ def compile_unit(nvcc, flags, source, out, archs):
             sys.exit(run.stdout + run.stderr)
         ptx = next(p for p in pathlib.Path(tmp).glob("*.ptx")
                    if len(archs) == 1 or f"compute_{archs[-1]}" in p.name).read_text()
-    sizes = re.findall(r"\.entry (\w+)\(\s*\.param [^\n]*?\[(\d+)\]", ptx)
-    return run.stdout + run.stderr, {name: int(size) for name, size in sizes}
+    found = re.findall(r"\.entry (\w+)\(\s*\.param [^\n]*?\[(\d+)\]\s*\)\s*\.maxntid (\d+)", ptx)
+    return run.stdout + run.stderr, {
+        name: {"param_bytes": int(size), "threads": int(threads)} for name, size, threads in found}
 
 
 def version(nvcc):
@@ -168,21 +169,21 @@ def main():
         if known.get("inputs_sha256") == digest and out.exists() \
                 and known["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest():
             return unit, known, None, None
-        log, sizes = compile_unit(nvcc, flags, UNITS[unit], out, archs)
+        log, found = compile_unit(nvcc, flags, UNITS[unit], out, archs)
         data = out.read_bytes()
         print(f"{unit}: {len(data)} bytes", flush=True)
         return unit, {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
-                      "inputs_sha256": digest}, resources(log), sizes
+                      "inputs_sha256": digest}, resources(log), found
 
     fatbins, kernels = {}, {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        for unit, entry, lines, sizes in pool.map(build, options.unit or UNITS):
+        for unit, entry, lines, found in pool.map(build, options.unit or UNITS):
             fatbins[unit] = entry
-            if sizes is None:
+            if found is None:
                 kernels |= {n: k for n, k in manifest["kernels"].items() if k["fatbin"] == unit}
                 continue
-            kernels |= {n: {"fatbin": unit, "param_bytes": size} for n, size in sizes.items()}
-            rows = [row for row in rows if row.split()[0] not in sizes] + lines
+            kernels |= {n: {"fatbin": unit, **k} for n, k in found.items()}
+            rows = [row for row in rows if row.split()[0] not in found] + lines
     path.write_text(json.dumps({
         "sources_sha256": source_digest(flags),
         "nvcc": version(nvcc),

@@ -5,9 +5,13 @@
 
 namespace cuzk {
 
+// mul_add is a*b + c*d.
+template <class P> CUZK_CALL Mont<P> mul_add(Mont<P> a, Mont<P> b, Mont<P> c, Mont<P> d) {
+  return Mont<P>::mul_add(a, b, c, d);
+}
 // mul_sub is a*b - c*d.
-template <class P> CUZK_CALL Mont<P> mul_sub(Mont<P> a, Mont<P> b, Mont<P> c, Mont<P> d) {
-  return Mont<P>::mul_sub(a, b, c, d);
+CUZK_HD Fp mul_sub(const Fp &a, const Fp &b, const Fp &c, const Fp &d) {
+  return mul_add(a, b, c.complement(), d);
 }
 
 // In Fp2 a product is three calls. One call with three products and two reductions has a sixth fewer

@@ -117,6 +117,32 @@ template <class P> struct alignas(16) Mont {
     return redc(sub_wide(mul_wide(a, b), mul_wide(c, d)));
   }
 
+  // mul_add is a*b + c*d with one reduction: each row takes both products. Values up to MOD will
+  // do, and MOD must be below 2^(32N-2), as in the base field.
+  static CUZK_HD Mont mul_add(const Mont &a, const Mont &b, const Mont &c, const Mont &d) {
+    uint32_t x[N], y[N];
+    CUZK_UNROLL for (int i = 0; i < N; i += 2) {
+      next_row(x, y, a.limb, b.limb[i], i == 0);
+      add_row(x, y, c.limb, d.limb[i]);
+      cancel(x, y);
+      next_row(y, x, a.limb, b.limb[i + 1], false);
+      add_row(y, x, c.limb, d.limb[i + 1]);
+      cancel(y, x);
+    }
+    Mont r = join(y, x);
+    r.reduce_once();
+    return r;
+  }
+
+  // complement is MOD - a; of zero it is MOD.
+  CUZK_HD Mont complement() const {
+    Mont r;
+    r.limb[0] = sub_cc(P::mod(0), limb[0]);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) r.limb[i] = subc_cc(P::mod(i), limb[i]);
+    r.limb[N - 1] = subc(P::mod(N - 1), limb[N - 1]);
+    return r;
+  }
+
   // mul_wide is the whole product. x holds it from limb 0, y from limb 1.
   static CUZK_HD Wide<N> mul_wide(const Mont &a, const Mont &b) {
     uint32_t x[2 * N], y[2 * N];
@@ -279,6 +305,19 @@ private:
 
   // mul_row shifts limb 0 of o (a zero) out, adds a * v and cancels: e starts at limb 0 now.
   static CUZK_HD void mul_row(uint32_t (&e)[N], uint32_t (&o)[N], const uint32_t *a, uint32_t v) {
+    next_row(e, o, a, v, false);
+    cancel(e, o);
+  }
+  // next_row is mul_row without the cancelling. The first row sets e and o.
+  static CUZK_HD void next_row(uint32_t (&e)[N], uint32_t (&o)[N], const uint32_t *a, uint32_t v,
+                               bool first) {
+    if (first) {
+      CUZK_UNROLL for (int k = 0; k < N; k += 2) {
+        set_pair(e + k, a[k], v);
+        set_pair(o + k, a[k + 1], v);
+      }
+      return;
+    }
     e[0] = add_cc(e[0], o[1]);
     CUZK_UNROLL for (int k = 0; k < N - 2; k += 2) {
       madc_pair_cc(o[k], o[k + 1], a[k + 1], v, o[k + 2], o[k + 3]);
@@ -286,7 +325,16 @@ private:
     madc_pair(o[N - 2], o[N - 1], a[N - 1], v, 0, 0);
     mad_chain(e, a, v);
     o[N - 1] = addc(o[N - 1], 0);
-    cancel(e, o);
+  }
+  // add_row adds a * v; e starts at limb 0, o at limb 1.
+  static CUZK_HD void add_row(uint32_t (&e)[N], uint32_t (&o)[N], const uint32_t *a, uint32_t v) {
+    mad_pair_cc(o[0], o[1], a[1], v, o[0], o[1]);
+    CUZK_UNROLL for (int k = 2; k < N - 2; k += 2) {
+      madc_pair_cc(o[k], o[k + 1], a[k + 1], v, o[k], o[k + 1]);
+    }
+    madc_pair(o[N - 2], o[N - 1], a[N - 1], v, o[N - 2], o[N - 1]);
+    mad_chain(e, a, v);
+    o[N - 1] = addc(o[N - 1], 0);
   }
 
   // redc_row shifts limb 0 of o (a zero) out and cancels limb 0 of e.

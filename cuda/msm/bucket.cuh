@@ -83,48 +83,21 @@ __device__ __forceinline__ uint32_t find_bucket(const uint32_t *offsets, uint32_
   return lo;
 }
 
-// Thread t adds entries t * run .. (t + 1) * run - 1. All threads have the same work whatever the
-// sizes of the buckets are; a bucket that lies in one thread is written to sums, other parts go to
-// heads and tails.
-template <class F> __device__ __forceinline__ void accumulate(const AccumulateParams &p) {
-  const uint32_t t = p.first + blockIdx.x * blockDim.x + threadIdx.x;
-  const uint32_t entries = p.offsets[p.buckets];
-  if (t >= p.threads)
-    return;
-  uint32_t tail = kNone;
-  const uint32_t begin = t * p.run;
-  if (begin < entries) {
-    const uint32_t end = min(begin + p.run, entries);
-    uint32_t b = find_bucket(p.offsets, p.buckets, begin);
-    bool head = p.offsets[b] < begin;
-    uint32_t next = p.offsets[b + 1];
-    Xyzz<F> sum = Xyzz<F>::inf();
-    for (uint32_t e = begin; e < end; e++) {
-      if (e == next) {
-        static_cast<Xyzz<F> *>(head ? p.heads : p.sums)[head ? t : b] = sum;
-        head = false;
-        sum = Xyzz<F>::inf();
-        do {
-          b++;
-          next = p.offsets[b + 1];
-        } while (next == e);
-      }
-      const uint32_t s = p.sorted[e];
-      Affine<F> q = load<Affine<F>>(p.points, s & ~kSignBit);
-      if (s & kSignBit)
-        q.y = q.y.neg();
-      sum.add(q);
-    }
-    if (head) {
-      static_cast<Xyzz<F> *>(p.heads)[t] = sum;
-    } else if (next > end) {
-      static_cast<Xyzz<F> *>(p.tails)[t] = sum;
-      tail = b;
-    } else {
-      static_cast<Xyzz<F> *>(p.sums)[b] = sum;
-    }
+// list_heavy lists bucket b, which begins in thread t and ends in thread u, for the kernels below
+// that add up segments and items.
+__device__ __forceinline__ void list_heavy(const MergeParams &p, uint32_t t, uint32_t u,
+                                           uint32_t b) {
+  const uint32_t n = (u - t + kSegment - 1) / kSegment;
+  const uint32_t s = atomicAdd(&p.counts[0], n);
+  const uint32_t i = atomicAdd(&p.counts[1], 1);
+  for (uint32_t k = 0; k < n; k++) {
+    p.segments[2 * (s + k)] = t + 1 + k * kSegment;
+    p.segments[2 * (s + k) + 1] = min(kSegment, u - t - k * kSegment);
   }
-  p.tail_bucket[t] = tail;
+  p.items[4 * i] = b;
+  p.items[4 * i + 1] = t;
+  p.items[4 * i + 2] = t + 1;
+  p.items[4 * i + 3] = n;
 }
 
 // A bucket that begins in thread t and ends in thread u is tails[t] + heads[t+1] + ... + heads[u].
@@ -139,17 +112,7 @@ template <class F> __device__ __forceinline__ void merge(const MergeParams &p) {
   const uint32_t u = (p.offsets[b + 1] - 1) / p.run;
   const Xyzz<F> *heads = static_cast<const Xyzz<F> *>(p.heads);
   if (u - t > kLightSpan) {
-    const uint32_t n = (u - t + kSegment - 1) / kSegment;
-    const uint32_t s = atomicAdd(&p.counts[0], n);
-    const uint32_t i = atomicAdd(&p.counts[1], 1);
-    for (uint32_t k = 0; k < n; k++) {
-      p.segments[2 * (s + k)] = t + 1 + k * kSegment;
-      p.segments[2 * (s + k) + 1] = min(kSegment, u - t - k * kSegment);
-    }
-    p.items[4 * i] = b;
-    p.items[4 * i + 1] = t;
-    p.items[4 * i + 2] = t + 1;
-    p.items[4 * i + 3] = n;
+    list_heavy(p, t, u, b);
     return;
   }
   Xyzz<F> sum = static_cast<const Xyzz<F> *>(p.tails)[t];

@@ -1,14 +1,14 @@
-// G1: sums of points by bucket. See bucket.cuh for formulas and parameters. Tested by TestGPUMSM,
-// TestGPUBits and, as twins, by TestMSM and TestBits.
-#include "bucket.cuh"
+// G1: sums of points by bucket. See bucket.cuh and shared.cuh for formulas and parameters. Tested
+// by TestGPUMSM, TestGPUBits and, as twins, by TestMSM and TestBits.
+#include "shared.cuh"
 
 using namespace cuzk;
 
-// One thread for each `run` entries, 128 threads a block; all cases of the addition. The sum (48
-// registers) and one point (24) stay in registers.
+// One thread for each `run` entries, 128 threads a block; all cases of the addition. The sum is in
+// shared memory, 24 KiB a block, so that a multiprocessor holds four.
 extern "C" __global__
-__launch_bounds__(128, 3) void msm_accumulate_g1(const __grid_constant__ AccumulateParams p) {
-  accumulate<Fp>(p);
+__launch_bounds__(128, 4) void msm_accumulate_g1(const __grid_constant__ AccumulateParams p) {
+  accumulate<Fp, 128>(p);
 }
 // One thread for each thread of the accumulation, 128 a block.
 extern "C" __global__

@@ -53,16 +53,65 @@ extern "C" __global__ __launch_bounds__(4) void ntt_small(const __grid_constant_
     p.dst[place(k, 64)] = sum;
 }
 
-// Swaps elements i and brev(i) of dst. One thread an element, 256 threads a block.
+// A tile is a square of 32 by 32 elements: element (a, b) of tile m stands at a 2^(log_n-5) + 32 m
+// + b of the array, and after the reversal at (brev b, brev a) of tile brev m.
+constexpr uint32_t kTileLog = 5;
+
+__device__ __forceinline__ size_t tile_place(const NttPassParams &p, uint32_t m, uint32_t k) {
+  const uint32_t a = (threadIdx.x >> kTileLog) + 8 * k, b = threadIdx.x & 31;
+  return size_t(a) << (p.log_n - kTileLog) | m << kTileLog | b;
+}
+
+// tile_store writes the reversed tile to its place m. All threads of the block call it. Columns are
+// shuffled in shared memory so that neither rows nor columns meet in a bank.
+__device__ __forceinline__ void tile_store(const NttPassParams &p, const Fr (&v)[4], uint32_t m,
+                                           uint4 (&sh)[2][1024]) {
+  const uint32_t row = threadIdx.x >> kTileLog, b = threadIdx.x & 31;
+  __syncthreads(); // what was in it has been read
+#pragma unroll
+  for (uint32_t k = 0; k < 4; k++) {
+    const uint32_t a = row + 8 * k, q = a << kTileLog | (b ^ bit_reverse(a, kTileLog));
+    const uint4 *half = reinterpret_cast<const uint4 *>(&v[k]);
+    sh[0][q] = half[0], sh[1][q] = half[1];
+  }
+  __syncthreads();
+#pragma unroll
+  for (uint32_t k = 0; k < 4; k++) {
+    const uint32_t a = row + 8 * k;
+    const uint32_t q = bit_reverse(b, kTileLog) << kTileLog | (bit_reverse(a, kTileLog) ^ b);
+    Fr r;
+    uint4 *half = reinterpret_cast<uint4 *>(&r);
+    half[0] = sh[0][q], half[1] = sh[1][q];
+    p.dst[tile_place(p, m, k)] = r;
+  }
+}
+
+// Swaps elements i and brev(i) of dst, 256 threads a block: one thread an element below 2^10
+// elements, else one block for each tile of 1024 and 32 KiB of shared memory.
 extern "C" __global__
 __launch_bounds__(256) void ntt_reverse(const __grid_constant__ NttPassParams p) {
-  const uint32_t i = blockIdx.x * 256 + threadIdx.x;
-  if (i >> p.log_n)
+  __shared__ uint4 sh[2][1024];
+  if (p.log_n < 2 * kTileLog) {
+    const uint32_t i = blockIdx.x * 256 + threadIdx.x;
+    const uint32_t j = bit_reverse(i, p.log_n);
+    if (i >> p.log_n || i >= j)
+      return;
+    const Fr a = p.dst[i], b = p.dst[j];
+    p.dst[i] = b;
+    p.dst[j] = a;
     return;
-  const uint32_t j = bit_reverse(i, p.log_n);
-  if (i >= j)
+  }
+  const uint32_t m = blockIdx.x, bits = p.log_n - 2 * kTileLog;
+  const uint32_t other = bits ? bit_reverse(m, bits) : 0;
+  if (other < m)
     return;
-  const Fr a = p.dst[i], b = p.dst[j];
-  p.dst[i] = b;
-  p.dst[j] = a;
+  Fr u[4], v[4];
+#pragma unroll
+  for (uint32_t k = 0; k < 4; k++) {
+    u[k] = p.dst[tile_place(p, m, k)];
+    v[k] = p.dst[tile_place(p, other, k)];
+  }
+  tile_store(p, u, other, sh);
+  if (other != m)
+    tile_store(p, v, m, sh);
 }

@@ -106,8 +106,15 @@ int main() {
     while (in >> word)
       v.push_back(word);
     bool ok = false;
-    if (type == "fp")
+    if (type == "fp" && op == "mul_add")
+      ok = same(Fp::mul_add(parse<Fp>(v[0]), parse<Fp>(v[1]), parse<Fp>(v[2]), parse<Fp>(v[3])),
+                parse<Fp>(v[4]));
+    else if (type == "fp")
       ok = field_case<Fp>(op, v);
+    if (type == "fp" && op == "mul_sub")
+      ok = ok && same(Fp::mul_add(parse<Fp>(v[0]), parse<Fp>(v[1]),
+                                  parse<Fp>(v[2]).complement(), parse<Fp>(v[3])),
+                      parse<Fp>(v[4]));
     if (type == "fr" && op == "from_mont") {
       ok = same(parse<Fr>(v[0]).from_mont(), parse<Fr>(v[1]));
     } else if (type == "fr") {

@@ -28,6 +28,7 @@ func gpuOps() []gpuOp {
 		{"spmv", func(o *gpuFlags) { o.source = o.addSource(nil) }, (*gpuBench).spmv},
 		{"decode", func(o *gpuFlags) { o.addLogs(0, 27); o.addGroup() }, (*gpuBench).decode},
 		{"fixed", func(o *gpuFlags) { o.addLogs(1, 24); o.addGroup(); o.addWindow() }, (*gpuBench).fixed},
+		{"key", func(o *gpuFlags) { o.addLogs(10, 27); o.addWindow() }, (*gpuBench).key},
 		{"prove", func(o *gpuFlags) { o.addLogs(10, 27); o.addMemory() }, (*gpuBench).prove},
 	}
 }

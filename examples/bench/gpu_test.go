@@ -78,6 +78,7 @@ func gpuCases() []gpuCase {
 		{"decode --log 6 --group g2", "points_decode_g2", 4},
 		{"fixed --log 1,6 --window 8", "fixed_mul_g1", 8},
 		{"fixed --log 5 --group g2 --window 8", "fixed_mul_g2", 3},
+		{"key --log 10 --window 8", "fr_powers", 1},
 		{"prove --log 10", "fr_sub_scale", 1},
 	}
 }

@@ -20,12 +20,13 @@ type group[A kernels.Point] struct {
 	hex       func(*A) string
 	raw       func(*A) []byte // uncompressed encoding
 
-	msm    func(b *gpuBench, points gpu.View[A], scalars gpu.View[fr.Element], o kernels.MSMOptions) (A, error)
-	bits   func(b *gpuBench, points gpu.View[A], bits gpu.View[uint32]) (A, error)
-	encode func(b *gpuBench, raw gpu.View[byte], points gpu.View[A]) error
-	decode func(b *gpuBench, to gpu.View[A], raw gpu.View[byte], place gpu.View[uint32], fault gpu.View[uint64]) error
-	check  func(b *gpuBench, points gpu.View[A], fault gpu.View[uint64]) error
-	table  func(b *gpuBench, window int) (*kernels.Table[A], error)
+	msm   func(b *gpuBench, points gpu.View[A], scalars gpu.View[fr.Element], o kernels.MSMOptions) (A, error)
+	bits  func(b *gpuBench, points gpu.View[A], bits gpu.View[uint32]) (A, error)
+	table func(b *gpuBench, window int) (*kernels.Table[A], error)
+
+	encode func(*kernels.Library, *gpu.Stream, gpu.View[byte], gpu.View[A]) error
+	decode func(*kernels.Library, *gpu.Stream, gpu.View[A], gpu.View[byte], gpu.View[uint32], uint32, gpu.View[uint64]) error
+	check  func(*kernels.Library, *gpu.Stream, gpu.View[A], uint32, gpu.View[uint64]) error
 }
 
 func groupG1() *group[bls12381.G1Affine] {
@@ -45,18 +46,12 @@ func groupG1() *group[bls12381.G1Affine] {
 			j, err := b.lib.G1Bits(b.stream, b.arena, points, bits, kernels.Selection{})
 			return *p.FromJacobian(&j), err
 		},
-		encode: func(b *gpuBench, raw gpu.View[byte], points gpu.View[point]) error {
-			return b.lib.EncodeG1(b.stream, raw, points)
-		},
-		decode: func(b *gpuBench, to gpu.View[point], raw gpu.View[byte], place gpu.View[uint32], fault gpu.View[uint64]) error {
-			return b.lib.DecodeG1(b.stream, to, raw, place, 0, fault)
-		},
-		check: func(b *gpuBench, points gpu.View[point], fault gpu.View[uint64]) error {
-			return b.lib.CheckSubgroupG1(b.stream, points, 0, fault)
-		},
 		table: func(b *gpuBench, window int) (*kernels.Table[point], error) {
 			return kernels.NewG1Table(b.lib, b.stream, b.arena, &gen, window)
 		},
+		encode: (*kernels.Library).EncodeG1,
+		decode: (*kernels.Library).DecodeG1,
+		check:  (*kernels.Library).CheckSubgroupG1,
 	}
 }
 
@@ -77,18 +72,12 @@ func groupG2() *group[bls12381.G2Affine] {
 			j, err := b.lib.G2Bits(b.stream, b.arena, points, bits, kernels.Selection{})
 			return *p.FromJacobian(&j), err
 		},
-		encode: func(b *gpuBench, raw gpu.View[byte], points gpu.View[point]) error {
-			return b.lib.EncodeG2(b.stream, raw, points)
-		},
-		decode: func(b *gpuBench, to gpu.View[point], raw gpu.View[byte], place gpu.View[uint32], fault gpu.View[uint64]) error {
-			return b.lib.DecodeG2(b.stream, to, raw, place, 0, fault)
-		},
-		check: func(b *gpuBench, points gpu.View[point], fault gpu.View[uint64]) error {
-			return b.lib.CheckSubgroupG2(b.stream, points, 0, fault)
-		},
 		table: func(b *gpuBench, window int) (*kernels.Table[point], error) {
 			return kernels.NewG2Table(b.lib, b.stream, b.arena, &gen, window)
 		},
+		encode: (*kernels.Library).EncodeG2,
+		decode: (*kernels.Library).DecodeG2,
+		check:  (*kernels.Library).CheckSubgroupG2,
 	}
 }
 

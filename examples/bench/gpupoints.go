@@ -41,15 +41,17 @@ func measureCoding[A kernels.Point](ctx context.Context, b *gpuBench, g *group[A
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
+	lib, s, none := b.lib, b.stream, gpu.View[uint32]{}
+	straight, swapped := c.decodedRight(0), c.decodedRight(c.swap())
 	for _, x := range []struct {
 		what string
 		run  func() error
 		ok   func() (bool, error)
 	}{
-		{"encode", func() error { return g.encode(b, c.raw, c.points) }, c.encodedRight},
-		{"decode", func() error { return g.decode(b, c.decoded, c.raw, gpu.View[uint32]{}, c.fault) }, c.decodedRight(0)},
-		{"decode to places", func() error { return g.decode(b, c.decoded, c.raw, c.place, c.fault) }, c.decodedRight(c.swap())},
-		{"subgroup", func() error { return g.check(b, c.decoded, c.fault) }, c.decodedRight(c.swap())},
+		{"encode", func() error { return g.encode(lib, s, c.raw, c.points) }, c.encodedRight},
+		{"decode", func() error { return g.decode(lib, s, c.decoded, c.raw, none, 0, c.fault) }, straight},
+		{"decode to places", func() error { return g.decode(lib, s, c.decoded, c.raw, c.place, 0, c.fault) }, swapped},
+		{"subgroup", func() error { return g.check(lib, s, c.decoded, 0, c.fault) }, swapped},
 	} {
 		if err := x.run(); err != nil {
 			return err

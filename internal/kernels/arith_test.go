@@ -91,6 +91,10 @@ func fieldCases[T any, E element[T]](w *bytes.Buffer, name string, vs []T) {
 			E(&q).Mul(c, d)
 			E(&r).Sub(&p, &q)
 			fmt.Fprintln(w, name, "mul_sub", mem(a), mem(b), mem(c), mem(d), mem(&r))
+			if name == "fp" {
+				E(&r).Add(&p, &q)
+				fmt.Fprintln(w, name, "mul_add", mem(a), mem(b), mem(c), mem(d), mem(&r))
+			}
 		}
 	}
 }

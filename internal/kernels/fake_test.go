@@ -138,8 +138,8 @@ func TestPlan(t *testing.T) {
 			if w.err != nil {
 				t.Fatal(w.err)
 			}
-			group := curveG1.group(m, c, 132*384, 1<<34)
-			used, plan := e.a.Peak()-before, curveG1.passBytes(m, group, c, 132*384)
+			group := curveG1.group(m, c, 132*curveG1.resident, counterRoom, 1<<34)
+			used, plan := e.a.Peak()-before, curveG1.passBytes(m, group, c, 132*curveG1.resident)
 			if used > plan || plan > 2*used+1<<20 {
 				t.Errorf("m=%d c=%d: %d bytes used, %d planned", m, c, used, plan)
 			}

@@ -34,6 +34,7 @@ type Fatbin struct {
 type Kernel struct {
 	Fatbin     string `json:"fatbin"`
 	ParamBytes int    `json:"param_bytes"`
+	Threads    int    `json:"threads"` // of a block, at most
 }
 
 // ReadManifest gives the embedded manifest.

@@ -19,7 +19,7 @@ const (
 	lightSpan   = 8
 	segment     = 512
 	scanBlock   = 4096
-	counterRoom = 32 << 20 // bytes of bucket counters that the second-level cache keeps
+	counterRoom = 32 << 20 // most bytes of bucket counters of a pass, on any card
 	maxEntries  = 1 << 31  // of one pass: indices and offsets have 32 bits
 )
 
@@ -28,15 +28,23 @@ type curve struct {
 	name         string
 	xyzzBytes    uint64
 	heavyThreads int // of the blocks that merge heavy buckets
-	resident     int // accumulating threads of a multiprocessor
+	lanes        int // of a warp that share a sum: see cuda/curve/half.cuh
+	resident     int // sums in progress of a multiprocessor, by the launch bounds of the accumulation
 	pieceLog     int // log of the entries of one launch for each multiprocessor
 	foldMax      int // most groups of a window that the fold kernel takes
-	rate         int // entries that all threads of a large card add up in a microsecond
+	bucketCost   int // of two buckets, in additions of points: what windows are chosen by
+	entrySlots   int // multiplier slots that an entry takes, at three quarters of the arithmetic limit
 }
 
 var (
-	curveG1 = curve{name: "g1", xyzzBytes: uint64(unsafe.Sizeof(G1Xyzz{})), heavyThreads: 128, resident: 384, pieceLog: 19, foldMax: 1 << 14, rate: 2000}
-	curveG2 = curve{name: "g2", xyzzBytes: uint64(unsafe.Sizeof(G2Xyzz{})), heavyThreads: 64, resident: 256, pieceLog: 17, foldMax: 1 << 11, rate: 600}
+	curveG1 = curve{
+		name: "g1", xyzzBytes: uint64(unsafe.Sizeof(G1Xyzz{})), heavyThreads: 128, lanes: 1, resident: 512, pieceLog: 19,
+		foldMax: 1 << 14, bucketCost: 3, entrySlots: 7200,
+	}
+	curveG2 = curve{
+		name: "g2", xyzzBytes: uint64(unsafe.Sizeof(G2Xyzz{})), heavyThreads: 64, lanes: 2, resident: 256, pieceLog: 17,
+		foldMax: 1 << 11, bucketCost: 2, entrySlots: 22000,
+	}
 )
 
 // MSMOptions tunes a multi-scalar multiplication. The zero value: plain scalars, window by size.
@@ -46,11 +54,11 @@ type MSMOptions struct {
 }
 
 // windowBits minimises the additions of m scalars in windows of c bits: m for each window, and
-// about 3·2^c units for the weighted sum over its buckets.
-func windowBits(m int) int {
+// what the weighted sum over its 2^(c−1) buckets costs.
+func (cv curve) windowBits(m int) int {
 	best, bestCost := minWindow, 0
 	for c := minWindow; c <= maxWindow; c++ {
-		if cost := windowCount(c) * (m + 3<<c); bestCost == 0 || cost < bestCost {
+		if cost := windowCount(c) * (m + cv.bucketCost<<c); bestCost == 0 || cost < bestCost {
 			best, bestCost = c, cost
 		}
 	}
@@ -123,17 +131,27 @@ func (w *work) scan(values gpu.View[uint32]) {
 // whole number of times.
 func runLength(entries, resident int) int {
 	r := blocks(entries, resident)
-	if r > 96 {
-		r = blocks(entries, resident*blocks(r, 64))
+	if r > 192 {
+		r = blocks(entries, resident*blocks(r, 128))
 	}
 	return max(r, 8)
+}
+
+// pieceThreads is how many threads of so many one launch has: they fill the card a whole number of times, as no launch
+// begins before the one before it has ended.
+func (cv curve) pieceThreads(threads, runLen, multiprocessors int) int {
+	resident := multiprocessors * cv.resident
+	fills := blocks(threads, resident)
+	most := max(1, multiprocessors<<cv.pieceLog/(resident*runLen))
+	return resident * blocks(fills, blocks(fills, most))
 }
 
 // accumulate sums the points of each bucket. sorted has at most `entries` of them, offsets has
 // buckets + 1 words.
 func (w *work) accumulate(sorted, offsets gpu.View[uint32], entries int, sums gpu.View[byte]) {
 	buckets := offsets.Len() - 1
-	sms := w.l.d.Info().Multiprocessors
+	info := w.l.d.Info()
+	sms := info.Multiprocessors
 	p := accumulateParams{
 		Points: w.pts, Sorted: sorted.Ptr(), Offsets: offsets.Ptr(), Sums: sums.Ptr(), Buckets: uint32(buckets),
 	}
@@ -145,12 +163,12 @@ func (w *work) accumulate(sorted, offsets gpu.View[uint32], entries int, sums gp
 	if w.err == nil {
 		w.try(gpu.Fill(w.s, sums, 0)) // buckets without points: infinity
 	}
-	pieces := blocks(entries, sms<<w.cv.pieceLog)
-	piece := blocks(blocks(threads, pieces), 128) * 128 // pieces of equal size
+	piece := w.cv.pieceThreads(threads, runLen, sms)
 	for lo := 0; lo < threads; lo += piece {
 		p.First = uint32(lo)
 		n := min(piece, threads-lo)
-		grid := gpu.Grid{Blocks: blocks(n, 128), Threads: 128, Micros: n * runLen / w.cv.rate}
+		micros := tuningOf(info.Major, info.Minor).micros(n*runLen*w.cv.entrySlots, sms)
+		grid := gpu.Grid{Blocks: blocks(n*w.cv.lanes, 128), Threads: 128, Micros: micros}
 		run(w, "msm_accumulate_"+w.cv.name, grid, &p)
 	}
 	room := threads/lightSpan + threads/segment + 1
@@ -161,7 +179,7 @@ func (w *work) accumulate(sorted, offsets gpu.View[uint32], entries int, sums gp
 		Segments: w.words(2 * room).Ptr(), Items: w.words(4 * room).Ptr(), Counts: counts.Ptr(),
 		Buckets: p.Buckets, Run: p.Run, Threads: p.Threads,
 	}
-	run(w, "msm_merge_"+w.cv.name, gpu.Grid{Blocks: blocks(threads, 128), Threads: 128}, &m)
+	run(w, "msm_merge_"+w.cv.name, gpu.Grid{Blocks: blocks(threads*w.cv.lanes, 128), Threads: 128}, &m)
 	heavy := gpu.Grid{Blocks: min(4*sms, room), Threads: w.cv.heavyThreads}
 	run(w, "msm_segments_"+w.cv.name, heavy, &m)
 	run(w, "msm_items_"+w.cv.name, heavy, &m)
@@ -201,11 +219,12 @@ func (w *work) reduce(sums gpu.View[byte], windows, c int, h shape, out gpu.View
 		p.N, p.K = uint32(n), uint32(k)
 		n >>= k
 		p.OutSums, p.OutWeighted = w.sums(windows*n).Ptr(), w.sums(windows*n).Ptr()
-		run(w, "msm_reduce_"+w.cv.name, gpu.Grid{Blocks: blocks(windows*n, 32), Threads: 32}, &p)
+		run(w, "msm_reduce_"+w.cv.name, gpu.Grid{Blocks: blocks(windows*n*w.cv.lanes, 32), Threads: 32}, &p)
 		p.Sums, p.Weighted, p.Shift = p.OutSums, p.OutWeighted, p.Shift+p.K
 	}
 	f := foldParams{Sums: p.Sums, Weighted: p.Weighted, Out: out.Ptr(), N: uint32(n), Bits: uint32(h.bits)}
-	run(w, "msm_fold_"+w.cv.name, gpu.Grid{Blocks: h.outs(), BlocksY: windows, Threads: w.cv.heavyThreads}, &f)
+	grid := gpu.Grid{Blocks: h.outs(), BlocksY: windows, Threads: w.cv.heavyThreads * w.cv.lanes}
+	run(w, "msm_fold_"+w.cv.name, grid, &f)
 }
 
 // list sums the points of an index list into out, one sum.
@@ -253,10 +272,10 @@ func (cv curve) msmBytes(n, multiprocessors int, room Room) uint64 {
 		return 0
 	}
 	resident := multiprocessors * cv.resident
-	c := windowBits(n)
+	c := cv.windowBits(n)
 	windows := 1
 	if room == Ample {
-		windows = cv.group(n, c, resident, math.MaxUint64)
+		windows = cv.group(n, c, resident, counterRoom, math.MaxUint64)
 	}
 	out := 1 + windowCount(c)*cv.shapeOf(c, windowCount(c)).outs()
 	lists := 8*uint64(n) + uint64(out)*cv.xyzzBytes + 4*alignSlack
@@ -289,14 +308,14 @@ func G2BitsBytes(n, multiprocessors int) uint64 { return curveG2.bitsBytes(n, mu
 
 // group is how many windows one pass takes: as many as memory, the cache of the bucket counters
 // and 32-bit numbers allow. Zero if not even one fits.
-func (cv curve) group(m, c, resident int, free uint64) int {
+func (cv curve) group(m, c, resident, counters int, free uint64) int {
 	g := windowCount(c)
 	for g > 0 && cv.passBytes(m, g, c, resident) > free {
 		g--
 	}
 	g = min(g, (maxEntries-1)/m)
 	if m > 1<<20 {
-		g = min(g, max(1, counterRoom/(4<<(c-1))))
+		g = min(g, max(1, counters/(4<<(c-1))))
 	}
 	if g == 0 {
 		return 0
@@ -309,7 +328,7 @@ func (w *work) dense(scalars gpu.View[fr.Element], list gpu.View[uint32], m, c i
 	info := w.l.d.Info()
 	windows := windowCount(c)
 	free := w.a.Size() - w.a.Used()
-	group := w.cv.group(m, c, info.Multiprocessors*w.cv.resident, free)
+	group := w.cv.group(m, c, info.Multiprocessors*w.cv.resident, tuningOf(info.Major, info.Minor).counters, free)
 	if group == 0 {
 		w.try(&gpu.Error{Device: info.Identity, Op: "MSM", Reason: gpu.ErrMemory,
 			NeedBytes: w.cv.passBytes(m, 1, c, info.Multiprocessors*w.cv.resident), FreeBytes: free, TotalBytes: w.a.Size()})
@@ -369,7 +388,7 @@ func (w *work) msm(scalars gpu.View[fr.Element], o MSMOptions) (sums gpu.View[by
 	)
 	if found[0] > 0 {
 		if c = o.WindowBits; c == 0 {
-			c = windowBits(int(found[0]))
+			c = w.cv.windowBits(int(found[0]))
 		}
 		h = w.cv.shapeOf(c, windowCount(c))
 		for i := range windowCount(c) {

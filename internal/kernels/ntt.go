@@ -17,6 +17,7 @@ const (
 	passThreads  = 128
 	maxPassLog   = 10
 	minPassLog   = 3
+	tileLog      = 5 // of the side of a tile of ntt_reverse
 )
 
 // Order is the order of a vector's elements.
@@ -215,7 +216,11 @@ func (t *NTT) passes(s *gpu.Stream, tr Transform, p nttPassParams, first, last u
 	}
 	if natural && !fused {
 		p.Dst = dst
-		return launch(t.l, s, "ntt_reverse", overElements(1<<tr.LogN), &p)
+		grid := overElements(1 << tr.LogN)
+		if tr.LogN >= 2*tileLog {
+			grid.Blocks = 1 << (tr.LogN - 2*tileLog)
+		}
+		return launch(t.l, s, "ntt_reverse", grid, &p)
 	}
 	return nil
 }

@@ -148,6 +148,7 @@ func bitsTwin(m Memory, _ gpu.Grid, p *bitsParams) {
 
 // groupTwin is what the twins need of a group: A is its affine type, X its sums.
 type groupTwin[A, X any] struct {
+	lanes  int // of the card that share a sum
 	affine func(A) X
 	neg    func(*A)
 	add    func(a, b X) X
@@ -155,6 +156,7 @@ type groupTwin[A, X any] struct {
 
 func groupG1() groupTwin[bls12381.G1Affine, G1Xyzz] {
 	return groupTwin[bls12381.G1Affine, G1Xyzz]{
+		lanes: curveG1.lanes,
 		affine: func(a bls12381.G1Affine) G1Xyzz {
 			var j bls12381.G1Jac
 			j.FromAffine(&a)
@@ -171,6 +173,7 @@ func groupG1() groupTwin[bls12381.G1Affine, G1Xyzz] {
 
 func groupG2() groupTwin[bls12381.G2Affine, G2Xyzz] {
 	return groupTwin[bls12381.G2Affine, G2Xyzz]{
+		lanes: curveG2.lanes,
 		affine: func(a bls12381.G2Affine) G2Xyzz {
 			var j bls12381.G2Jac
 			j.FromAffine(&a)
@@ -203,7 +206,7 @@ func one[T any](m Memory, ptr uint64, i int) *T {
 func (g groupTwin[A, X]) accumulate(m Memory, grid gpu.Grid, p *accumulateParams) {
 	offsets := at[uint32](m, p.Offsets, int(p.Buckets)+1)
 	entries := int(offsets[p.Buckets])
-	last := min(int(p.Threads), int(p.First)+grid.Blocks*grid.Threads)
+	last := min(int(p.Threads), int(p.First)+grid.Blocks*grid.Threads/g.lanes)
 	for t := int(p.First); t < last; t++ {
 		tail := one[uint32](m, p.TailBucket, t)
 		*tail = noBucket
