@@ -29,7 +29,7 @@ const module = "github.com/gocuzk/cuzk"
 func importRules() map[string][]string {
 	public := []string{"groth16", "pce", "circuits", "circuits/", "device"}
 	return map[string][]string{
-		".":         public,
+		".":         append(public, "internal/parallel", "internal/queue"),
 		"examples/": append(public, ".", "internal/synth"),
 		// bench measures parts of proofs, which have no public API, and the engine with rows that no circuit has.
 		"examples/bench": append(public, ".", "internal/synth", "internal/peerinputs", "internal/gpu", "internal/kernels",
@@ -40,7 +40,7 @@ func importRules() map[string][]string {
 		"circuits/": {"pce", "circuits", "circuits/", "internal/poseidon", "internal/sectorsize", "internal/vanilla"},
 		"device":    {"internal/gpu"},
 		"groth16": {"pce", "circuits", "device", "internal/gpu", "internal/engine", "internal/engine/", "internal/srs", "internal/wire",
-			"internal/blinding", "internal/hostmem", "internal/parallel"},
+			"internal/blinding", "internal/hostmem", "internal/parallel", "internal/urgency"},
 
 		// Leaves.
 		"internal/blinding":   nil,
@@ -49,9 +49,12 @@ func importRules() map[string][]string {
 		"internal/invariants": nil,
 		"internal/parallel":   nil,
 		"internal/poseidon":   nil,
+		"internal/queue":      nil,
 		"internal/sectorsize": nil,
+		"internal/urgency":    nil,
 		"internal/wire":       nil,
 
+		"internal/circuittest":       {"pce", "internal/sectorsize"},
 		"internal/peerinputs":        {"internal/parallel"},
 		"internal/synth":             {"circuits/", "internal/poseidon"},
 		"internal/vanilla":           {"circuits/gadget"},
@@ -60,9 +63,11 @@ func importRules() map[string][]string {
 		"internal/engine/affine":     {"internal/parallel"},
 		"internal/engine/cpu":        {"pce", "internal/engine", "internal/engine/affine", "internal/srs", "internal/wire", "internal/hostmem", "internal/parallel"},
 		"internal/engine/enginetest": {"pce", "internal/engine", "internal/srs", "internal/wire", "internal/parallel"},
-		"internal/engine/gpu":        {"pce", "internal/engine", "internal/srs", "internal/wire", "internal/hostmem", "internal/parallel", "internal/kernels", "internal/gpu"},
+		"internal/engine/gpu":        {"pce", "internal/engine", "internal/srs", "internal/wire", "internal/hostmem", "internal/parallel", "internal/kernels", "internal/gpu", "internal/urgency"},
 		"internal/kernels":           {"pce", "internal/gpu"},
-		"internal/gpu":               {"internal/cudrv", "internal/hostmem"},
+		"internal/vectortest":        {"pce", "circuits", "circuits/", "internal/engine/enginetest"},
+		"internal/gputest":           {"device", "internal/gpu", "internal/kernels", "internal/cudrv", "internal/cudrv/fakedrv"},
+		"internal/gpu":               {"internal/cudrv", "internal/hostmem", "internal/urgency"},
 		"internal/cudrv/fakedrv":     {"internal/cudrv"},
 	}
 }

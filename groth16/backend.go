@@ -89,7 +89,7 @@ func openBackend(o *ProverOptions, log *slog.Logger) (*backend, error) {
 	if p.card == nil {
 		return &backend{place: *p, engine: cpu.New()}, nil
 	}
-	e, err := enginegpu.New(p.card)
+	e, err := enginegpu.NewWith(p.card, &enginegpu.Options{MemoryLimit: uint64(o.MemoryLimit)})
 	if err != nil {
 		return nil, fmt.Errorf("groth16: open prover: %w", device.Err(errors.Join(err, p.close())))
 	}

@@ -27,12 +27,15 @@ const millerStretch = 64
 //
 //	Π e(zⱼ·Aⱼ, Bⱼ) = e(α, β)^Σzⱼ · e(Σzⱼ·IC₀ + Σᵢ(Σⱼ zⱼ·xⱼᵢ)·ICᵢ₊₁, γ) · e(Σ zⱼ·Cⱼ, δ)
 //
-// It returns nil if all hold. Otherwise the proofs are checked one by one, and the error is a
+// It returns nil if all hold, and ErrEmpty if there are none. Otherwise the proofs are checked one by one, and the error is a
 // *ProofIndexError that names the first bad one. random gives the coefficients; nil means crypto/rand. It uses all
 // processors and returns context.Cause(ctx) if ctx ends first.
 func VerifyBatch(ctx context.Context, vk *VerifyingKey, proofs []Proof, publicInputs [][]fr.Element, random io.Reader) error {
 	if len(proofs) != len(publicInputs) {
 		return fmt.Errorf("%w: lists for %d proofs, want %d", ErrInputs, len(publicInputs), len(proofs))
+	}
+	if len(proofs) == 0 {
+		return ErrEmpty
 	}
 	for j := range proofs {
 		if err := vk.accepts(&proofs[j], publicInputs[j]); err != nil {

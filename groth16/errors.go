@@ -18,6 +18,8 @@ var (
 	ErrInvalidProof = errors.New("groth16: proof does not verify")
 	// ErrInputs reports a wrong number of public inputs.
 	ErrInputs = errors.New("groth16: wrong number of public inputs")
+	// ErrEmpty reports a call without anything to prove or to verify, where success would say nothing.
+	ErrEmpty = errors.New("groth16: nothing to prove or verify")
 	// ErrStatement reports a witness for another statement; see StatementError.
 	ErrStatement = errors.New("groth16: witness is for another statement")
 	// ErrKeyMismatch reports a key and a constraint system that do not belong together; see MismatchError.

@@ -2,7 +2,6 @@ package groth16
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 
@@ -13,45 +12,14 @@ import (
 	"github.com/gocuzk/cuzk/internal/cudrv"
 	"github.com/gocuzk/cuzk/internal/cudrv/fakedrv"
 	"github.com/gocuzk/cuzk/internal/engine/enginetest"
-	"github.com/gocuzk/cuzk/internal/gpu"
-	"github.com/gocuzk/cuzk/internal/kernels"
+	"github.com/gocuzk/cuzk/internal/gputest"
 )
-
-// fakeCards are made-up cards that run the twins of the kernels. What is left of them at the end fails the test.
-func fakeCards(t testing.TB, cards ...fakedrv.Card) (*fakedrv.Driver, []device.Device) {
-	t.Helper()
-	drv := fakedrv.New(fakedrv.Config{Cards: cards})
-	for name, twin := range kernels.Twins() {
-		drv.Register(name, func(m *fakedrv.Memory, l cudrv.Launch, params []byte) {
-			twin(m, gpu.Grid{Blocks: int(l.Grid[0]), BlocksY: int(l.Grid[1]), Threads: int(l.Block[0])}, params)
-		})
-	}
-	system := gpu.NewSystem(drv)
-	devices := make([]device.Device, len(cards))
-	for i := range devices {
-		d, err := system.Open(i)
-		require.NoError(t, err)
-		devices[i] = device.Wrap(d)
-	}
-	t.Cleanup(func() {
-		lost := false
-		for _, d := range devices {
-			lost = lost || d.Stats().Lost
-			require.NoError(t, d.Close())
-		}
-		require.Empty(t, strings.Join(drv.Violations(), "\n"))
-		if !lost { // what a lost card still has is not touched
-			require.Equal(t, fakedrv.Usage{}, drv.Usage())
-		}
-	})
-	return drv, devices
-}
 
 // The engine of a card gives the reference's bytes too, and says where it worked.
 func TestGPUProofBytesMatchReference(t *testing.T) {
 	for _, name := range enginetest.SmallNames() {
 		for _, direct := range []bool{false, true} {
-			_, devices := fakeCards(t, fakedrv.Card{}, fakedrv.Card{})
+			_, devices := gputest.Cards(t, nil, fakedrv.Card{}, fakedrv.Card{})
 			v, p := smallProver(t, name, &ProverOptions{Device: devices[1], DisablePCE: direct})
 			ctx := blinding.Fix(t.Context(), blinding.Factors{R: v.R, S: v.S})
 			r, err := p.Prove(ctx, list(v.Circuit, v.Circuit), nil)
@@ -68,7 +36,7 @@ func TestGPUProofBytesMatchReference(t *testing.T) {
 
 // Provers on two cards at a time, two on each: every native call is on the card of its prover.
 func TestGPUProversKeepToTheirCards(t *testing.T) {
-	drv, devices := fakeCards(t, fakedrv.Card{}, fakedrv.Card{})
+	drv, devices := gputest.Cards(t, nil, fakedrv.Card{}, fakedrv.Card{})
 	var provers []Prover
 	var v *enginetest.Vector
 	for i := range 4 {
@@ -108,7 +76,7 @@ func TestGPUProversKeepToTheirCards(t *testing.T) {
 func TestGPUErrors(t *testing.T) {
 	v := enginetest.Small(t, "feistel")
 	key, system := openKey(t, v.ParamsFile(t)), v.System(t)
-	drv, devices := fakeCards(t, fakedrv.Card{MemoryBytes: 4 << 20}, fakedrv.Card{NoImage: true}, fakedrv.Card{})
+	drv, devices := gputest.Cards(t, nil, fakedrv.Card{MemoryBytes: 4 << 20}, fakedrv.Card{NoImage: true}, fakedrv.Card{})
 
 	_, err := NewProver(t.Context(), key, system, &ProverOptions{Device: devices[0]})
 	require.ErrorIs(t, err, device.ErrMemory)

@@ -1,8 +1,6 @@
 package groth16
 
 import (
-	"math/bits"
-
 	"github.com/gocuzk/cuzk/internal/srs"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -16,7 +14,7 @@ func match(key *srs.Key, circuit string, layout *pce.Layout) error {
 	}{
 		{"public inputs", len(key.VerifyingKey().IC), c.Inputs},
 		{"private variables", key.Len(srs.L), c.Aux},
-		{"points in the domain", key.Len(srs.H) + 1, 1 << bits.Len(uint(c.Rows+c.Inputs-1))},
+		{"points in the domain", key.Len(srs.H) + 1, domainSize(c)},
 		{"variables in A", key.Len(srs.A), c.Inputs + d.AAux.Count()},
 		{"variables in B", key.Len(srs.BG1), d.BInput.Count() + d.BAux.Count()},
 	} {

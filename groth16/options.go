@@ -43,6 +43,12 @@ type ProverOptions struct {
 	// DisablePCE evaluates rows while the circuit is run, without its constraint system, which may then be nil. It is slower and
 	// takes more memory.
 	DisablePCE bool
+	// MemoryLimit is the most memory of the GPU in bytes that the Prover may lease, for its key and its proofs. 0 is
+	// whatever can be leased when it is made. A limit that no plan fits into is a device.ErrMemory. It means nothing on the
+	// CPU.
+	MemoryLimit int64
+	// Priority is the urgency of the loading of the key, as that of ProveOptions.
+	Priority int
 	// Logger receives warnings and debug records. Nil means none.
 	Logger *slog.Logger
 }
@@ -50,6 +56,9 @@ type ProverOptions struct {
 // validate returns all problems.
 func (o *ProverOptions) validate(system *pce.System) error {
 	errs := []error{checkPlace(o.Backend, o.Device)}
+	if o.MemoryLimit < 0 {
+		errs = append(errs, fmt.Errorf("groth16: option MemoryLimit: %d bytes", o.MemoryLimit))
+	}
 	if system == nil && !o.DisablePCE {
 		errs = append(errs, errors.New("groth16: no constraint system given, and option DisablePCE is not set"))
 	}
@@ -75,6 +84,10 @@ type ProveOptions struct {
 	// Check runs each circuit bit by bit first and names the first row that is not satisfied. It costs about as much
 	// as DisablePCE and is meant for finding faults.
 	Check bool
+	// Priority says how urgent the call is; higher ones go first. While the GPU works for it, work of calls with a lower
+	// priority on the same GPU pauses at the edge of a piece, that is within some 100 ms, and goes on piece by piece once a
+	// second at least. Of calls that wait for one Prover's memory the most urgent comes next. It means nothing on the CPU.
+	Priority int
 	// Hooks observes the work. Nil means none.
 	Hooks *Hooks
 }

@@ -2,7 +2,6 @@ package groth16
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -15,13 +14,11 @@ import (
 	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/circuits"
-	"github.com/gocuzk/cuzk/circuits/porep"
-	"github.com/gocuzk/cuzk/internal/blinding"
 	"github.com/gocuzk/cuzk/internal/engine/enginetest"
+	"github.com/gocuzk/cuzk/internal/vectortest"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -43,44 +40,31 @@ func readTestdata(t testing.TB, name string, to any) {
 
 func porepSystem(t testing.TB) *pce.System {
 	t.Helper()
-	params, err := porep.ParamsFor(2 << 10)
-	require.NoError(t, err)
-	blank := porep.Blank(params)
+	return vectorSystem(t, vectortest.Open(t, "..", "porep"))
+}
+
+// vectorSystem is the constraint system of a vector.
+func vectorSystem(t testing.TB, v *vectortest.Vector) *pce.System {
+	t.Helper()
 	start := time.Now()
-	s, err := pce.Record(t.Context(), blank.Name(), blank.Synthesize, nil)
-	require.NoError(t, err)
+	s := v.System(t)
 	t.Logf("recorded in %v", time.Since(start))
 	return s
 }
 
 // vectorKey makes the key of a vector from the reference's secrets and compares it with the reference's digests.
-func vectorKey(t testing.TB, vector string, system *pce.System) TestKey {
+func vectorKey(t testing.TB, v *vectortest.Vector, system *pce.System) TestKey {
 	t.Helper()
-	var want struct {
-		Params struct {
-			BLAKE2b512 string            `json:"blake2b512"`
-			Size       int64             `json:"size"`
-			Setup      map[string]string `json:"setup"`
-		} `json:"params"`
-		VK struct {
-			BLAKE2b512 string `json:"blake2b512"`
-			Size       int64  `json:"size"`
-		} `json:"vk"`
-	}
-	readTestdata(t, vector+"/params.json", &want)
+	want := v.Setup(t)
 	dir := *keys
 	if dir == "" {
 		dir = t.TempDir()
 	}
 	key := TestKeyFiles(dir, system.Name())
 	if _, err := os.Stat(key.Params); err != nil {
-		s := want.Params.Setup
-		secrets := &Secrets{
-			Alpha: enginetest.Scalar(t, s["alpha_le"]), Beta: enginetest.Scalar(t, s["beta_le"]), Gamma: enginetest.Scalar(t, s["gamma_le"]),
-			Delta: enginetest.Scalar(t, s["delta_le"]), Tau: enginetest.Scalar(t, s["tau_le"]),
-		}
+		secrets := Secrets(want.Secrets)
 		start := time.Now()
-		_, err := WriteTestKey(t.Context(), dir, system, &TestKeyOptions{Secrets: secrets})
+		_, err := WriteTestKey(t.Context(), dir, system, &TestKeyOptions{Secrets: &secrets})
 		require.NoError(t, err)
 		t.Logf("key made in %v", time.Since(start))
 	}
@@ -88,8 +72,7 @@ func vectorKey(t testing.TB, vector string, system *pce.System) TestKey {
 	require.NoError(t, err)
 	var note sidecar
 	require.NoError(t, json.Unmarshal(text, &note))
-	require.Equal(t, want.Params.BLAKE2b512, note.Params.BLAKE2b512)
-	require.Equal(t, want.Params.Size, note.Params.Size)
+	require.Equal(t, want.Params, vectortest.Digest{BLAKE2b512: note.Params.BLAKE2b512, Size: note.Params.Size})
 	require.Equal(t, want.VK.BLAKE2b512, note.VK.BLAKE2b512)
 	return key
 }
@@ -100,33 +83,13 @@ func TestPoRepEqualsReference(t *testing.T) {
 	if !*slow {
 		t.Skip("takes minutes; run with -slow")
 	}
-	system := porepSystem(t)
-	files := vectorKey(t, "porep", system)
-	key := openKey(t, files.Params)
+	v := vectortest.Open(t, "..", "porep")
+	require.Len(t, v.Partitions, 1)
+	system := vectorSystem(t, v)
+	key := openKey(t, vectorKey(t, v, system).Params)
 	p := newProver(t, key, system, onCPU)
-
-	f, err := os.Open("testdata/porep/c1.json.zst")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	require.NoError(t, err)
-	defer z.Close()
-	c1, err := porep.DecodeC1(z, nil)
-	require.NoError(t, err)
-	parts, err := c1.Circuits()
-	require.NoError(t, err)
-	require.Len(t, parts, 1)
-
-	var v porepVector
-	readTestdata(t, "porep/fixed.json", &v)
-	ctx := blinding.Fix(t.Context(), blinding.Factors{R: enginetest.Scalar(t, v.R), S: enginetest.Scalar(t, v.S)})
-	start := time.Now()
-	r, err := p.Prove(ctx, list(parts[0]), nil)
-	require.NoError(t, err)
-	took := time.Since(start)
-	t.Logf("proved in %v: %+v", took, r.Partitions[0].Stats)
-	require.Equal(t, v.Proof, hex.EncodeToString(r.Bytes()))
-	testCancellation(t, p, parts[0], took)
+	took := requireFixedProofs(t, v, p)
+	testCancellation(t, p, v.Partitions[0], took)
 
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -12,6 +13,7 @@ import (
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/internal/engine"
 	"github.com/gocuzk/cuzk/internal/parallel"
+	"github.com/gocuzk/cuzk/internal/urgency"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -25,14 +27,15 @@ func (p *prover) Prove(ctx context.Context, c []circuits.Circuit, o *ProveOption
 	if p.closed {
 		return nil, fmt.Errorf("groth16: prove: %w", device.ErrClosed)
 	}
+	if o.Priority != 0 {
+		ctx = urgency.With(ctx, o.Priority)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.running, func() { cancel(context.Cause(p.running)) })()
 
-	for i := range c {
-		if c[i] == nil {
-			return nil, fmt.Errorf("groth16: prove: circuit %d is nil", i)
-		}
+	if err := checkList(c); err != nil {
+		return nil, err
 	}
 	j := newJob(p, c, o)
 	finished := make(chan struct{})
@@ -47,6 +50,19 @@ func (p *prover) Prove(ctx context.Context, c []circuits.Circuit, o *ProveOption
 	}()
 	j.observer.serve(finished)
 	return j.result, j.err()
+}
+
+// checkList refuses a list without circuits, or with one that is nil or a nil pointer.
+func checkList(c []circuits.Circuit) error {
+	if len(c) == 0 {
+		return ErrEmpty
+	}
+	for i := range c {
+		if v := reflect.ValueOf(c[i]); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("groth16: prove: circuit %d is nil", i)
+		}
+	}
+	return nil
 }
 
 // job is one call of Prove.

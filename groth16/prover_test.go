@@ -101,9 +101,11 @@ func TestProofsOfOneWitnessDiffer(t *testing.T) {
 	proofs, err := ParseProofs(r.Bytes())
 	require.NoError(t, err)
 	require.Equal(t, r.Proofs, proofs)
-	empty, err := p.Prove(t.Context(), nil, nil)
-	require.NoError(t, err)
-	require.Empty(t, empty.Bytes())
+	for _, none := range [][]circuits.Circuit{nil, {}} {
+		r, err = p.Prove(t.Context(), none, nil)
+		require.Equal(t, ErrEmpty, err)
+		require.Nil(t, r)
+	}
 }
 
 func TestProveWithoutSystem(t *testing.T) {
@@ -111,6 +113,10 @@ func TestProveWithoutSystem(t *testing.T) {
 	key := openKey(t, v.ParamsFile(t))
 	_, err := NewProver(t.Context(), key, nil, onCPU)
 	require.ErrorContains(t, err, "DisablePCE")
+	for _, disable := range []bool{false, true} {
+		_, err = NewProver(t.Context(), key, new(pce.System), &ProverOptions{Backend: BackendCPU, DisablePCE: disable})
+		require.ErrorContains(t, err, "neither recorded nor opened")
+	}
 	p := newProver(t, key, nil, &ProverOptions{Backend: BackendCPU, DisablePCE: true})
 	_, err = p.Prove(t.Context(), list(v.Circuit), nil)
 	require.NoError(t, err)
@@ -243,6 +249,8 @@ func TestCircuitThatFailsOrPanics(t *testing.T) {
 	c = &altered{Circuit: v.Circuit, synthesize: func(pce.Builder) error { panic(boom) }}
 	_, err = p.Prove(t.Context(), list(c), nil)
 	require.ErrorContains(t, err, "boom")
+	_, err = p.Prove(t.Context(), list(v.Circuit, (*altered)(nil)), nil)
+	require.ErrorContains(t, err, "circuit 1 is nil")
 	_, err = p.Prove(t.Context(), list(v.Circuit, nil), nil)
 	require.ErrorContains(t, err, "circuit 1 is nil")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -50,6 +51,9 @@ func WriteTestParams(ctx context.Context, w io.Writer, system *pce.System, o *Te
 func writeTestParams(
 	ctx context.Context, w io.Writer, system *pce.System, o *TestKeyOptions,
 ) (*VerifyingKey, Backend, error) {
+	if err := checkSystem("make params", system); err != nil {
+		return nil, BackendAuto, err
+	}
 	if o == nil {
 		o = &TestKeyOptions{}
 	}
@@ -69,6 +73,17 @@ func writeTestParams(
 		return nil, where.kind, fmt.Errorf("groth16: make params for %s: %w", system.Name(), device.Err(err))
 	}
 	return newVerifyingKey(vk), where.kind, nil
+}
+
+// checkSystem refuses what is no constraint system. The error names the operation.
+func checkSystem(op string, system *pce.System) error {
+	switch {
+	case system == nil:
+		return fmt.Errorf("groth16: %s: no constraint system given", op)
+	case reflect.ValueOf(system).Elem().IsZero():
+		return fmt.Errorf("groth16: %s: constraint system is neither recorded nor opened", op)
+	}
+	return nil
 }
 
 func writeParams(

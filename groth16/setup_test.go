@@ -215,6 +215,18 @@ func TestSetupRefusesUnusedVariable(t *testing.T) {
 	require.ErrorContains(t, err, "private variable 1 is in no row")
 }
 
+func TestSetupWithoutSystem(t *testing.T) {
+	for _, system := range []*pce.System{nil, {}} {
+		dir := t.TempDir()
+		_, err := WriteTestParams(t.Context(), &bytes.Buffer{}, system, nil)
+		require.ErrorContains(t, err, "groth16: make params: ")
+		require.ErrorContains(t, err, "constraint system")
+		_, keyErr := WriteTestKey(t.Context(), dir, system, nil)
+		require.Equal(t, err, keyErr)
+		require.Empty(t, names(t, dir))
+	}
+}
+
 func names(t *testing.T, dir string) []string {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -57,6 +57,9 @@ const insecureWarning = "The secrets of this key are known to whoever made it. P
 // parameter file last; after an error, the end of ctx included, none of this call's half-written files is left. See
 // [WriteTestParams] for cost and errors.
 func WriteTestKey(ctx context.Context, dir string, system *pce.System, o *TestKeyOptions) (_ *TestKey, err error) {
+	if err := checkSystem("make params", system); err != nil {
+		return nil, err
+	}
 	key := TestKeyFiles(dir, system.Name())
 	note := sidecar{
 		Insecure: true, Warning: insecureWarning, Circuit: system.Name(),

@@ -37,8 +37,17 @@ type Loaded interface {
 	Sums(ctx context.Context, a Assignment, h Scalars, m Meter) (*PartialSums, error)
 	// Work is the number of units that Quotient and Sums report together for one assignment.
 	Work() uint64
+	// Memory says what the key and its proofs take of the engine's card. It is zero where there is no card.
+	Memory() Memory
 	// Close releases what was loaded. Closing twice does nothing.
 	Close() error
+}
+
+// Memory is a share of a card's memory, in bytes.
+type Memory struct {
+	Leased   uint64 // in all
+	Resident uint64 // of that, what stays between proofs
+	Streamed bool   // sections of the key come from the file in each proof
 }
 
 // Assignment is a witness and, until Quotient has used them, the values of the rows.

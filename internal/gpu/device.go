@@ -24,6 +24,7 @@ type Device struct {
 	lost   atomic.Pointer[Error]
 	gone   chan struct{} // closed when the card is lost
 	budget ledger
+	gate   gate
 
 	counts   [kinds]atomic.Int64 // open children
 	leaks    atomic.Int64
@@ -66,7 +67,7 @@ func (s *System) OpenWith(ordinal int, o *Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.Piece < 0 || opts.Watchdog < 0 {
+	if opts.Piece < 0 || opts.Watchdog < 0 || opts.Patience < 0 {
 		return nil, &Error{Device: info.Identity, Op: "open", Reason: ErrArgument,
 			Detail: fmt.Sprintf("negative time in %+v", opts)}
 	}
@@ -90,6 +91,7 @@ type Stats struct {
 	PinnedRefused                                    int64  // streams that had to do without page-locked memory
 	Leases, Arenas, Pinned, Streams, Events, Modules int64
 	Launches                                         int64
+	Yields                                           int64 // pieces that waited for more urgent work
 	Leaks                                            int64 // handles that the collector had to close
 	Lost                                             error // the first fatal error, or nil
 }
@@ -106,6 +108,9 @@ func (d *Device) Stats() Stats {
 	d.budget.mu.Lock()
 	s.LeasedBytes, s.PeakLeasedBytes, s.LimitBytes = d.budget.leased, d.budget.peak, d.budget.limit
 	d.budget.mu.Unlock()
+	d.gate.mu.Lock()
+	s.Yields = d.gate.yields
+	d.gate.mu.Unlock()
 	if e := d.lost.Load(); e != nil {
 		s.Lost = e
 	}

@@ -8,6 +8,8 @@ type Options struct {
 	Piece time.Duration
 	// Watchdog is the time without a completed piece after which the card is lost. 0 is 30 s.
 	Watchdog time.Duration
+	// Patience is the longest time that a stream waits, at the edge of a piece, for more urgent ones. 0 is 1 s.
+	Patience time.Duration
 	// MemoryLimit is the most memory in bytes that the process may take of the card, context and modules included. 0 is
 	// what is free at the first lease.
 	MemoryLimit uint64
@@ -26,6 +28,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if c.Watchdog == 0 {
 		c.Watchdog = 30 * time.Second
+	}
+	if c.Patience == 0 {
+		c.Patience = time.Second
 	}
 	return c
 }

@@ -15,7 +15,7 @@ import (
 const (
 	spinTime = 50 * time.Microsecond
 	firstNap = 20 * time.Microsecond
-	lastNap  = 200 * time.Microsecond
+	lastNap  = 50 * time.Microsecond
 	// mostStep is the most that counts between two questions: a process that was stopped is no card that hangs.
 	mostStep = 100 * time.Millisecond
 )
@@ -73,7 +73,7 @@ func (d *Device) poll(ctx context.Context, op string, r *ring, ask func() cudrv.
 		case waited < spinTime:
 			runtime.Gosched()
 		default:
-			time.Sleep(nap)
+			pause(nap)
 			nap = min(2*nap, lastNap)
 		}
 	}

@@ -19,8 +19,10 @@ type Stream struct {
 	cleanup runtime.Cleanup
 	ctx     context.Context // from Bind, or nil
 	ring    *ring
+	pass    *pass
 	closed  bool
 
+	begun    bool          // the present piece
 	spent    time.Duration // estimate since the last mark
 	oldest   int           // index of the oldest mark in flight
 	inFlight int           // marks not known to have passed
@@ -48,8 +50,9 @@ func (d *Device) NewStream() (*Stream, error) {
 		}
 		return nil, err
 	}
-	s := &Stream{d: d, p: p, ring: new(ring)}
+	s := &Stream{d: d, p: p, ring: new(ring), pass: &pass{g: &d.gate}}
 	s.h = d.child(kindStream, "cuStreamDestroy", func() cudrv.Result { return p.release(d) })
+	s.h.books = s.pass.leave
 	s.cleanup = runtime.AddCleanup(s, leaked, s.h)
 	return s, nil
 }
@@ -95,10 +98,6 @@ func (p *parts) release(d *Device) cudrv.Result {
 // Device is the card.
 func (s *Stream) Device() *Device { return s.d }
 
-// Bind lets every later call that enqueues work answer the cause of ctx, before it enqueues anything, once ctx is done. Wait
-// and the closes are not affected. Nil unbinds.
-func (s *Stream) Bind(ctx context.Context) { s.ctx = ctx }
-
 func (s *Stream) usable(op string) error {
 	if s.closed {
 		return s.d.closedError(op)
@@ -106,7 +105,8 @@ func (s *Stream) usable(op string) error {
 	return s.d.alive(op)
 }
 
-// enter begins every call that enqueues work: it answers why there can be none, and waits while two pieces are unfinished.
+// enter begins every call that enqueues work: it answers why there can be none, and waits while two pieces are
+// unfinished, or while more urgent work holds the next one back.
 func (s *Stream) enter(op string) error {
 	if err := s.usable(op); err != nil {
 		return err
@@ -114,10 +114,12 @@ func (s *Stream) enter(op string) error {
 	if err := ended(s.ctx, op); err != nil {
 		return err
 	}
-	if s.inFlight < len(s.p.marks) {
-		return nil
+	if s.inFlight == len(s.p.marks) {
+		if err := s.passMark(s.ctx); err != nil {
+			return err
+		}
 	}
-	if err := s.passMark(s.ctx); err != nil {
+	if err := s.begin(op); err != nil {
 		return err
 	}
 	return ended(s.ctx, op)
@@ -143,7 +145,7 @@ func (s *Stream) spend(estimate time.Duration) error {
 	if s.spent < s.d.opts.Piece {
 		return nil
 	}
-	s.spent = 0
+	s.spent, s.begun = 0, false
 	e := s.p.marks[(s.oldest+s.inFlight)%len(s.p.marks)]
 	if err := s.check(s.d.drv.EventRecord(s.d.ctx, e, s.p.s), "cuEventRecord"); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (s *Stream) Wait() error {
 	if err := s.d.poll(context.Background(), op, s.ring, query); err != nil {
 		return err
 	}
-	s.spent = 0
+	s.spent, s.begun = 0, false
 	for i := range s.p.slots {
 		s.p.slots[i].used, s.p.slots[i].busy = 0, false
 	}

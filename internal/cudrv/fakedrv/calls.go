@@ -318,6 +318,7 @@ func (d *Driver) FuncSetAttribute(ctx cudrv.Context, f cudrv.Function, a cudrv.F
 // LaunchKernel enqueues a twin.
 func (d *Driver) LaunchKernel(ctx cudrv.Context, f cudrv.Function, l cudrv.Launch, params []byte) cudrv.Result {
 	c, r := d.enter("LaunchKernel", ctx, uint64(len(params)))
+	c.line.Stream = l.Stream
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
@@ -339,14 +340,18 @@ func (d *Driver) LaunchKernel(ctx cudrv.Context, f cudrv.Function, l cudrv.Launc
 	return c.leave(c.card.enqueue(l.Stream, o))
 }
 
-// copyOp checks the device range of a copy and makes the operation.
-func (c *call) copyOp(p cudrv.DevicePtr, n uint64, run func(dev []byte)) (op, cudrv.Result) {
+// copyOp checks the device range of a copy and makes the operation. In accounting mode that is account, or nothing.
+func (c *call) copyOp(p cudrv.DevicePtr, n uint64, run func(dev []byte), account func(*allocation)) (op, cudrv.Result) {
 	mem := c.card.mem
-	if mem.find(p, n) == nil {
+	a := mem.find(p, n)
+	if a == nil {
 		return op{}, cudrv.InvalidValue
 	}
 	if c.d.cfg.Accounting {
-		return op{}, cudrv.Success
+		if account == nil {
+			return op{}, cudrv.Success
+		}
+		return op{run: func() { account(a) }}, cudrv.Success
 	}
 	return op{run: func() { run(mem.Bytes(uint64(p), n)) }}, cudrv.Success
 }
@@ -354,18 +359,22 @@ func (c *call) copyOp(p cudrv.DevicePtr, n uint64, run func(dev []byte)) (op, cu
 // CopyToDeviceAsync enqueues a copy and remembers what the host memory held.
 func (d *Driver) CopyToDeviceAsync(ctx cudrv.Context, dst cudrv.DevicePtr, src unsafe.Pointer, n uint64, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("CopyToDeviceAsync", ctx, n)
+	c.line.Stream = s
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
 	d.checkPinned("CopyToDeviceAsync", src, n)
 	host := hostBytes(src, n)
-	sum := maphash.Bytes(hashSeed, host)
+	var sum uint64
+	if !d.cfg.Accounting {
+		sum = maphash.Bytes(hashSeed, host)
+	}
 	o, r := c.copyOp(dst, n, func(dev []byte) {
 		if maphash.Bytes(hashSeed, host) != sum {
 			d.violate("host memory changed between the enqueuing of a copy to the card and its run")
 		}
 		copy(dev, host)
-	})
+	}, nil)
 	if r == cudrv.Success {
 		r = c.card.enqueue(s, o)
 	}
@@ -375,6 +384,7 @@ func (d *Driver) CopyToDeviceAsync(ctx cudrv.Context, dst cudrv.DevicePtr, src u
 // CopyToHostAsync enqueues a copy; until it runs the host memory must not be touched.
 func (d *Driver) CopyToHostAsync(ctx cudrv.Context, dst unsafe.Pointer, src cudrv.DevicePtr, n uint64, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("CopyToHostAsync", ctx, n)
+	c.line.Stream = s
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
@@ -386,7 +396,7 @@ func (d *Driver) CopyToHostAsync(ctx cudrv.Context, dst unsafe.Pointer, src cudr
 			d.violate("host memory changed between the enqueuing of a copy from the card and its run")
 		}
 		copy(host, dev)
-	})
+	}, func(a *allocation) { fill(host, a.lastFill(uint64(src))) })
 	if r == cudrv.Success {
 		r = c.card.enqueue(s, o)
 	}
@@ -396,6 +406,7 @@ func (d *Driver) CopyToHostAsync(ctx cudrv.Context, dst unsafe.Pointer, src cudr
 // CopyOnDeviceAsync enqueues a copy inside the card.
 func (d *Driver) CopyOnDeviceAsync(ctx cudrv.Context, dst, src cudrv.DevicePtr, n uint64, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("CopyOnDeviceAsync", ctx, n)
+	c.line.Stream = s
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
@@ -403,7 +414,7 @@ func (d *Driver) CopyOnDeviceAsync(ctx cudrv.Context, dst, src cudrv.DevicePtr, 
 	if mem.find(src, n) == nil {
 		return c.leave(cudrv.InvalidValue)
 	}
-	o, r := c.copyOp(dst, n, func(dev []byte) { copy(dev, mem.Bytes(uint64(src), n)) })
+	o, r := c.copyOp(dst, n, func(dev []byte) { copy(dev, mem.Bytes(uint64(src), n)) }, nil)
 	if r == cudrv.Success {
 		r = c.card.enqueue(s, o)
 	}
@@ -413,10 +424,11 @@ func (d *Driver) CopyOnDeviceAsync(ctx cudrv.Context, dst, src cudrv.DevicePtr, 
 // MemsetAsync enqueues a fill.
 func (d *Driver) MemsetAsync(ctx cudrv.Context, p cudrv.DevicePtr, v byte, n uint64, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("MemsetAsync", ctx, n)
+	c.line.Stream = s
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
-	o, r := c.copyOp(p, n, func(dev []byte) { fill(dev, v) })
+	o, r := c.copyOp(p, n, func(dev []byte) { fill(dev, v) }, func(a *allocation) { a.noteFill(uint64(p), n, v) })
 	if r == cudrv.Success {
 		r = c.card.enqueue(s, o)
 	}
@@ -425,20 +437,24 @@ func (d *Driver) MemsetAsync(ctx cudrv.Context, p cudrv.DevicePtr, v byte, n uin
 
 // CopyToDevice copies in stream order and waits.
 func (d *Driver) CopyToDevice(ctx cudrv.Context, dst cudrv.DevicePtr, src []byte, s cudrv.Stream) cudrv.Result {
-	return d.copyWait("CopyToDevice", ctx, dst, uint64(len(src)), s, func(dev []byte) { copy(dev, src) })
+	return d.copyWait("CopyToDevice", ctx, dst, uint64(len(src)), s, func(dev []byte) { copy(dev, src) }, nil)
 }
 
 // CopyToHost copies in stream order and waits.
 func (d *Driver) CopyToHost(ctx cudrv.Context, dst []byte, src cudrv.DevicePtr, s cudrv.Stream) cudrv.Result {
-	return d.copyWait("CopyToHost", ctx, src, uint64(len(dst)), s, func(dev []byte) { copy(dst, dev) })
+	return d.copyWait("CopyToHost", ctx, src, uint64(len(dst)), s, func(dev []byte) { copy(dst, dev) },
+		func(a *allocation) { fill(dst, a.lastFill(uint64(src))) })
 }
 
-func (d *Driver) copyWait(name string, ctx cudrv.Context, p cudrv.DevicePtr, n uint64, s cudrv.Stream, run func([]byte)) cudrv.Result {
+func (d *Driver) copyWait(name string, ctx cudrv.Context, p cudrv.DevicePtr, n uint64, s cudrv.Stream, run func([]byte),
+	account func(*allocation),
+) cudrv.Result {
 	c, r := d.enter(name, ctx, n)
+	c.line.Stream = s
 	if r != cudrv.Success {
 		return c.leave(r)
 	}
-	o, r := c.copyOp(p, n, run)
+	o, r := c.copyOp(p, n, run, account)
 	if r == cudrv.Success {
 		r = c.card.enqueue(s, o)
 	}

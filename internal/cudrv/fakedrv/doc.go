@@ -14,5 +14,6 @@
 //
 // Kernels are Go functions registered by name; they get the bytes of the parameter struct and
 // the card's memory. In accounting mode memory has no content and kernels do not run: only
-// sizes, calls and order are kept, so that plans of large circuits can be replayed.
+// sizes, calls and order are kept, so that plans of large circuits can be replayed. What is read back is what
+// was filled in last at the place, or zero, as if no kernel had anything to say.
 package fakedrv

@@ -60,8 +60,9 @@ type Call struct {
 	Op      string
 	Card    int // ordinal, or -1
 	Context cudrv.Context
-	Bytes   uint64 // size of an allocation, copy or fill
-	Kernel  string // name of a launched kernel
+	Stream  cudrv.Stream // of a call that concerns one
+	Bytes   uint64       // size of an allocation, copy or fill
+	Kernel  string       // name of a launched kernel
 	Result  cudrv.Result
 }
 

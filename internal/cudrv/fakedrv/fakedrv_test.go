@@ -294,6 +294,20 @@ func TestAccounting(t *testing.T) {
 	must(t, d.MemsetAsync(c, p, 0, 1<<44, s[0]))
 	must(t, d.LaunchKernel(c, f, one(s[0]), addParams(p, 1<<41, 1)))
 	must(t, d.StreamSynchronize(c, s[0]))
+	h, r := d.HostAlloc(c, 8)
+	must(t, d.MemsetAsync(c, p+64, 5, 128, s[0]))
+	must(t, d.MemsetAsync(c, p+128, 7, 64, s[0]))
+	must(t, r)
+	got := make([]byte, 8)
+	must(t, d.CopyToHostAsync(c, h, p+64, 8, s[0]))
+	must(t, d.CopyToHost(c, got, p+128, s[0]))
+	must(t, d.StreamSynchronize(c, s[0]))
+	for i, b := range hostBytes(h, 8) {
+		if b != 5 || got[i] != 7 {
+			t.Errorf("read back: %x %x", b, got[i])
+		}
+	}
+	must(t, d.HostFree(c, h))
 	if r := d.MemsetAsync(c, p, 0, 1<<44+1, s[0]); r != cudrv.InvalidValue {
 		t.Error(r)
 	}

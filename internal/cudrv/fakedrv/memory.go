@@ -3,6 +3,7 @@ package fakedrv
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -27,6 +28,30 @@ type allocation struct {
 	base uint64
 	n    uint64
 	mem  []byte // zone, content, zone; nil in accounting mode
+
+	fills []filled // in accounting mode, the oldest first
+}
+
+// filled is a stretch of memory that was filled with a byte.
+type filled struct {
+	at, n uint64
+	v     byte
+}
+
+// noteFill remembers a fill in place of those that it covers.
+func (a *allocation) noteFill(at, n uint64, v byte) {
+	covered := func(f filled) bool { return f.at >= at && f.at+f.n <= at+n }
+	a.fills = append(slices.DeleteFunc(a.fills, covered), filled{at, n, v})
+}
+
+// lastFill is the byte that was filled in last at a place, or 0.
+func (a *allocation) lastFill(at uint64) byte {
+	for _, f := range slices.Backward(a.fills) {
+		if f.at <= at && at < f.at+f.n {
+			return f.v
+		}
+	}
+	return 0
 }
 
 func (a *allocation) content() []byte { return a.mem[zoneBytes : zoneBytes+a.n] }

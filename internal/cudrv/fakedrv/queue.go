@@ -11,6 +11,7 @@ func (d *Driver) StreamCreate(ctx cudrv.Context) (s cudrv.Stream, r cudrv.Result
 	c, r := d.enter("StreamCreate", ctx, 0)
 	if r == cudrv.Success {
 		s = cudrv.Stream(d.handle())
+		c.line.Stream = s
 		q := &stream{}
 		c.card.streams[s] = q
 		c.card.order = append(c.card.order, q)
@@ -22,6 +23,7 @@ func (d *Driver) StreamCreate(ctx cudrv.Context) (s cudrv.Stream, r cudrv.Result
 // StreamDestroy runs what the stream holds and destroys it.
 func (d *Driver) StreamDestroy(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("StreamDestroy", ctx, 0)
+	c.line.Stream = s
 	if r == cudrv.Success {
 		r = c.card.drainStream(s)
 	}
@@ -37,6 +39,7 @@ func (d *Driver) StreamDestroy(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 // StreamSynchronize runs what the stream holds.
 func (d *Driver) StreamSynchronize(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("StreamSynchronize", ctx, 0)
+	c.line.Stream = s
 	if r == cudrv.Success {
 		r = c.card.drainStream(s)
 	}
@@ -50,6 +53,7 @@ const queryOps = 16
 // StreamQuery runs a few operations of the card.
 func (d *Driver) StreamQuery(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("StreamQuery", ctx, 0)
+	c.line.Stream = s
 	if r == cudrv.Success {
 		q := c.card.streams[s]
 		switch {
@@ -69,6 +73,7 @@ func (d *Driver) StreamQuery(ctx cudrv.Context, s cudrv.Stream) cudrv.Result {
 // StreamWaitEvent lets later work of s wait for the last recording of e.
 func (d *Driver) StreamWaitEvent(ctx cudrv.Context, s cudrv.Stream, e cudrv.Event) cudrv.Result {
 	c, r := d.enter("StreamWaitEvent", ctx, 0)
+	c.line.Stream = s
 	if r == cudrv.Success {
 		if ev := c.card.events[e]; ev == nil {
 			r = cudrv.InvalidHandle
@@ -106,6 +111,7 @@ func (d *Driver) EventDestroy(ctx cudrv.Context, e cudrv.Event) cudrv.Result {
 // EventRecord marks the end of the stream.
 func (d *Driver) EventRecord(ctx cudrv.Context, e cudrv.Event, s cudrv.Stream) cudrv.Result {
 	c, r := d.enter("EventRecord", ctx, 0)
+	c.line.Stream = s
 	if r == cudrv.Success {
 		ev := c.card.events[e]
 		if ev == nil {

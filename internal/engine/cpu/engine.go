@@ -73,6 +73,9 @@ func (l *loaded) Work() uint64 {
 	return l.quotientWork() + uint64(points)
 }
 
+// Memory implements engine.Loaded.
+func (l *loaded) Memory() engine.Memory { return engine.Memory{} }
+
 // assignment implements engine.Assignment.
 type assignment struct {
 	owner   *loaded

@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"bytes"
+	"context"
+	"math/big"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/parallel"
 	"github.com/gocuzk/cuzk/internal/srs"
 	"github.com/gocuzk/cuzk/internal/wire"
 )
@@ -57,26 +60,47 @@ func newModel(e *Explicit, s *Secrets) *model {
 
 // lagrange returns the first n Lagrange polynomials at τ.
 func (mod *model) lagrange(n int) []fr.Element {
-	omega, err := fft.Generator(uint64(mod.m))
-	if err != nil {
-		panic(err)
-	}
-	var scale fr.Element
-	vanishing := mod.vanishing()
-	scale.SetUint64(uint64(mod.m)).Inverse(&scale).Mul(&scale, &vanishing)
 	out := make([]fr.Element, n)
-	point := fr.One()
-	for i := range out {
-		out[i].Sub(&mod.s.Tau, &point).Inverse(&out[i]).Mul(&out[i], &point).Mul(&out[i], &scale)
-		point.Mul(&point, &omega)
-	}
+	lagrange(&mod.s.Tau, mod.m, n, func(lo int, weights []fr.Element) { copy(out[lo:], weights) })
 	return out
 }
 
 // vanishing is τ^m − 1.
-func (mod *model) vanishing() fr.Element {
-	t, one := mod.s.Tau, fr.One()
-	for n := mod.m; n > 1; n /= 2 {
+func (mod *model) vanishing() fr.Element { return vanishing(&mod.s.Tau, mod.m) }
+
+// lagrange gives the values at x, outside the domain of m points, of the domain's first n Lagrange polynomials,
+// (x^m − 1)/m · ω^i/(x − ω^i). Ranges of them, from lo on, come in any order and on several goroutines.
+func lagrange(x *fr.Element, m, n int, use func(lo int, weights []fr.Element)) {
+	omega, err := fft.Generator(uint64(m))
+	if err != nil {
+		panic(err)
+	}
+	scale, z := fr.NewElement(uint64(m)), vanishing(x, m)
+	scale.Inverse(&scale).Mul(&scale, &z)
+	err = parallel.Ranges(context.Background(), n, 1<<12, func(_, lo, hi int) error {
+		points, distances := make([]fr.Element, hi-lo), make([]fr.Element, hi-lo)
+		var point fr.Element
+		point.Exp(omega, big.NewInt(int64(lo)))
+		for i := range points {
+			points[i].Mul(&point, &scale)
+			distances[i].Sub(x, &point)
+			point.Mul(&point, &omega)
+		}
+		for i, inverse := range fr.BatchInvert(distances) {
+			points[i].Mul(&points[i], &inverse)
+		}
+		use(lo, points)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// vanishing is x^m − 1 for m, a power of two.
+func vanishing(x *fr.Element, m int) fr.Element {
+	t, one := *x, fr.One()
+	for ; m > 1; m /= 2 {
 		t.Square(&t)
 	}
 	return *t.Sub(&t, &one)

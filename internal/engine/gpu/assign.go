@@ -70,13 +70,15 @@ func (l *loaded) assign(ctx context.Context, w *pce.Witness, layout *pce.Layout,
 	if size := l.domain(); rows > size || 2*rows <= size && size > 1 {
 		return nil, fmt.Errorf("gpu: assign: %w: %d rows for a domain of %d", engine.ErrForeign, rows, size)
 	}
-	if err := l.prepare(ctx, layout); err != nil {
+	if err := l.suits(layout); err != nil {
 		return nil, err
 	}
-	select {
-	case l.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := l.turn.take(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.prepare(ctx, layout); err != nil {
+		l.turn.give()
+		return nil, err
 	}
 	x := &assignment{owner: l, desk: l.desk, users: 1}
 	err := x.timed(ctx, &x.times.Assign, func() error {
@@ -138,11 +140,12 @@ func bitWords(w *pce.Witness) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(w.Bits))), 2*len(w.Bits))
 }
 
-// timed runs a phase whose work heeds ctx, waits for it and adds up the card's time. Whatever comes, nothing is left running.
+// timed runs a phase whose work heeds ctx, waits for it and adds up the card's time. Whatever comes, nothing is left
+// running. The stream stays bound until the assignment is released, so that less urgent work does not come in between the
+// phases.
 func (x *assignment) timed(ctx context.Context, took *time.Duration, phase func() error) error {
 	d := x.desk
 	d.stream.Bind(ctx)
-	defer d.stream.Bind(context.Background())
 	err := d.begin.Record(d.stream)
 	if err == nil {
 		err = phase()
@@ -181,8 +184,9 @@ func (x *assignment) Release() {
 // leave gives the working memory back with the last user.
 func (x *assignment) leave() {
 	if x.users--; x.users == 0 {
+		x.desk.stream.Bind(context.Background())
 		x.desk.work.Rewind(0)
-		<-x.owner.turn
+		x.owner.turn.give()
 	}
 }
 

@@ -3,9 +3,8 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
-
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/internal/gpu"
 	"github.com/gocuzk/cuzk/internal/kernels"
@@ -27,6 +26,7 @@ type desk struct {
 	feeder  *feeder // of segments that do not stay; nil if all stay
 	begin   *gpu.Event
 	end     *gpu.Event
+	side    *lane // a second place for sums; nil if there is none
 }
 
 // part is a segment's lists on the card, and its points if they stay there.
@@ -45,10 +45,11 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 			err = errors.Join(err, d.close())
 		}
 	}()
-	if d.queries, err = newQueries(layout, l.key); err != nil {
+	d.queries = newQueries(layout, l.domain())
+	if err := fit(d.queries, l.key); err != nil {
 		return nil, err
 	}
-	size := l.sizes(layout, d.queries)
+	size := newSizes(layout, d.queries, l.engine.device.Info().Multiprocessors, l.engine.segmentBytes)
 	var tables *kernels.SystemTables
 	if l.sys != nil {
 		tables = kernels.TablesOf(l.sys)
@@ -71,33 +72,24 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 	return d, d.loadKey(l.key, size, p)
 }
 
-// sizes are those of the key and the layout. What the constraint system takes is left to the caller.
-func (l *loaded) sizes(layout *pce.Layout, queries []*query) *sizes {
-	s := &sizes{
-		logN: l.logN, inputs: layout.Counts.Inputs, bits: layout.Counts.Bits, dense: layout.Counts.Dense,
-		multiprocessors: l.engine.device.Info().Multiprocessors, segmentBytes: l.engine.segmentBytes,
-	}
-	for _, q := range queries {
-		s.sections = append(s.sections, q.size())
-	}
-	return s
-}
-
-// reserve plans for what the card can give, and takes it. If others took some of it in between it plans again.
+// reserve plans for what the card and the limit can give, and takes it. If others took some of it in between it plans again.
 func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) {
 	device := l.engine.device
+	if l.engine.beforePlan != nil {
+		l.engine.beforePlan(s)
+	}
 	for before := uint64(math.MaxUint64); ; {
 		free, err := device.Leasable()
 		if err != nil {
 			return nil, err
 		}
+		if limit := l.engine.memoryLimit; limit != 0 {
+			free = min(free, limit)
+		}
 		p, err := makePlan(s, free, l.engine.stream)
 		var short *shortError
 		if errors.As(err, &short) {
-			return nil, &gpu.Error{
-				Device: device.Info().Identity, Op: "plan", Reason: gpu.ErrMemory, Detail: short.Error(),
-				NeedBytes: short.need, FreeBytes: free, TotalBytes: device.Info().MemoryBytes,
-			}
+			return nil, l.engine.short(short)
 		}
 		d.lease, err = device.Lease(ctx, p.total(), &gpu.LeaseOptions{NoWait: true})
 		if err == nil {
@@ -107,6 +99,19 @@ func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) 
 			return nil, err
 		}
 		before = free
+	}
+}
+
+// short is the error of a key that no plan can be made for.
+func (e *gpuEngine) short(s *shortError) error {
+	info := e.device.Info()
+	detail := s.Error()
+	if e.memoryLimit != 0 {
+		detail += fmt.Sprintf(", the prover's limit is %d", e.memoryLimit)
+	}
+	return &gpu.Error{
+		Device: info.Identity, Op: "plan", Reason: gpu.ErrMemory, Detail: detail,
+		NeedBytes: s.need, FreeBytes: s.memory, TotalBytes: info.MemoryBytes,
 	}
 }
 
@@ -124,8 +129,17 @@ func (d *desk) allocate(device *gpu.Device, p *plan) (err error) {
 	if d.begin, err = device.NewEvent(); err != nil {
 		return err
 	}
-	d.end, err = device.NewEvent()
-	return err
+	if d.end, err = device.NewEvent(); err != nil || p.side == 0 {
+		return err
+	}
+	d.side = new(lane)
+	if d.side.work, err = d.lease.Reserve(p.side); err != nil {
+		return err
+	}
+	if d.side.stream, err = device.NewStream(); err != nil {
+		return err
+	}
+	return d.side.rehearse()
 }
 
 // loadKey cuts the sections as planned and loads what stays.
@@ -210,6 +224,9 @@ func (d *desk) close() error {
 	if d.feeder != nil {
 		err = d.feeder.close()
 	}
+	if d.side != nil {
+		err = errors.Join(err, d.side.close())
+	}
 	if d.stream != nil {
 		err = errors.Join(err, endStream(d.stream))
 	}
@@ -227,17 +244,4 @@ func (d *desk) close() error {
 		err = errors.Join(err, d.lease.Close())
 	}
 	return err
-}
-
-// scalarsOf are a segment's scalars that are no bits.
-func (d *desk) scalarsOf(s *segment, from gpu.View[fr.Element]) (gpu.View[fr.Element], error) {
-	x := d.parts[s]
-	if x.index.Len() == 0 {
-		return from.Slice(s.scalar, s.scalar+s.dense), nil
-	}
-	v, err := gpu.Alloc[fr.Element](d.work, s.dense)
-	if err != nil {
-		return v, err
-	}
-	return v, d.lib.Gather(d.stream, v, from, x.index)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gocuzk/cuzk/internal/engine"
 	"github.com/gocuzk/cuzk/internal/gpu"
@@ -14,13 +15,33 @@ import (
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// New returns an engine on a card. The caller closes the card after the engine. Errors are those of package gpu.
-func New(d *gpu.Device) (engine.Engine, error) { return newEngine(d, options{segmentBytes: 256 << 20}) }
+// segmentBytes is the size of streamed segments: they take some 10 ms to copy and as long to add up.
+const segmentBytes = 256 << 20
 
-// options are for tests, but for the size of streamed segments: 256 MiB take some 10 ms to copy and as long to add up.
+// Options tunes an engine. The zero value, and nil, mean the defaults.
+type Options struct {
+	// MemoryLimit is the most memory in bytes that each key with its proofs may lease of the card. 0 is what can be leased.
+	MemoryLimit uint64
+}
+
+// New returns an engine on a card with the default options.
+func New(d *gpu.Device) (engine.Engine, error) { return NewWith(d, nil) }
+
+// NewWith returns an engine on a card. The caller closes the card after the engine. Errors are those of package gpu.
+func NewWith(d *gpu.Device, o *Options) (engine.Engine, error) {
+	all := options{segmentBytes: segmentBytes}
+	if o != nil {
+		all.memoryLimit = o.MemoryLimit
+	}
+	return newEngine(d, all)
+}
+
+// options are those of New, and some for tests.
 type options struct {
+	memoryLimit  uint64
 	segmentBytes int
-	stream       bool // let nothing stay on the card
+	stream       bool         // let nothing stay on the card
+	beforePlan   func(*sizes) // or nil
 }
 
 func newEngine(d *gpu.Device, o options) (engine.Engine, error) {
@@ -42,7 +63,6 @@ func (e *gpuEngine) Close() error { return e.lib.Close() }
 func (e *gpuEngine) Load(ctx context.Context, sys *pce.System, key *srs.Key) (engine.Loaded, error) {
 	l := &loaded{
 		engine: e, sys: sys, key: key, logN: bits.TrailingZeros(uint(key.Len(srs.H) + 1)),
-		turn: make(chan struct{}, 1),
 	}
 	if sys == nil {
 		return l, nil // the first assignment brings the layout
@@ -60,33 +80,38 @@ type loaded struct {
 	key    *srs.Key
 	logN   int
 
-	turn chan struct{} // full while an assignment has the working memory
+	turn   turn  // who has it prepares, and then has the working memory
+	desk   *desk // nil until prepared
+	layout atomic.Pointer[pce.Layout]
+	memory atomic.Pointer[engine.Memory]
 
-	mu     sync.Mutex
+	mu     sync.Mutex // held by Close
 	closed bool
-	layout *pce.Layout // nil until prepared
-	desk   *desk
 }
 
 // domain is the number of elements of the domain.
 func (l *loaded) domain() int { return 1 << l.logN }
 
-// prepare reserves memory and loads the key for a layout, once.
-func (l *loaded) prepare(ctx context.Context, layout *pce.Layout) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.closed:
-		return engine.ErrClosed
-	case l.layout == nil:
-		d, err := newDesk(ctx, l, layout)
-		if err != nil {
-			return err
-		}
-		l.layout, l.desk = layout, d
-	case l.layout.Digest != layout.Digest:
-		return fmt.Errorf("gpu: %w: layout %x, loaded for %x", engine.ErrForeign, layout.Digest[:4], l.layout.Digest[:4])
+// suits returns an error if another layout has been prepared for.
+func (l *loaded) suits(layout *pce.Layout) error {
+	if is := l.layout.Load(); is != nil && is.Digest != layout.Digest {
+		return fmt.Errorf("gpu: %w: layout %x, loaded for %x", engine.ErrForeign, layout.Digest[:4], is.Digest[:4])
 	}
+	return nil
+}
+
+// prepare reserves memory and loads the key for a layout, once. The caller has the turn.
+func (l *loaded) prepare(ctx context.Context, layout *pce.Layout) error {
+	if l.desk != nil {
+		return l.suits(layout)
+	}
+	d, err := newDesk(ctx, l, layout)
+	if err != nil {
+		return err
+	}
+	l.desk = d
+	l.layout.Store(layout)
+	l.memory.Store(&engine.Memory{Leased: d.lease.Bytes(), Resident: d.keep.Size(), Streamed: d.feeder != nil})
 	return nil
 }
 
@@ -102,7 +127,15 @@ func (l *loaded) Work() uint64 {
 	return l.quotientWork() + uint64(points)
 }
 
-// Close implements engine.Loaded. It waits until the last assignment is released.
+// Memory implements engine.Loaded.
+func (l *loaded) Memory() engine.Memory {
+	if m := l.memory.Load(); m != nil {
+		return *m
+	}
+	return engine.Memory{}
+}
+
+// Close implements engine.Loaded. It waits until the last assignment is released; those who wait for memory get ErrClosed.
 func (l *loaded) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,9 +143,10 @@ func (l *loaded) Close() error {
 		return nil
 	}
 	l.closed = true
+	l.turn.close()
+	l.memory.Store(nil)
 	if l.desk == nil {
 		return nil
 	}
-	l.turn <- struct{}{}
 	return l.desk.close()
 }

@@ -54,3 +54,24 @@ func TestConformanceStreamed(t *testing.T) {
 		return open(t, fake(fakedrv.Config{}), options{segmentBytes: 4 << 10, stream: true})
 	})
 }
+
+// Sums of made-up circuits with keys that the same kind of card makes.
+func TestLarge(t *testing.T) {
+	rows := []int{1, 2, 3, 64, 65}
+	if !testing.Short() {
+		rows = append(rows, 1025)
+	}
+	maker := func(t testing.TB, n int) engine.KeyMaker {
+		m, err := newKeyMaker(t.Context(), openCard(t, fake(fakedrv.Config{})), n, n, 256)
+		require.NoError(t, err)
+		return m
+	}
+	enginetest.RunLarge(t, rows, maker, map[string]func(testing.TB) engine.Engine{
+		"resident": func(t testing.TB) engine.Engine {
+			return open(t, fake(fakedrv.Config{}), options{segmentBytes: 1 << 20})
+		},
+		"streamed": func(t testing.TB) engine.Engine {
+			return open(t, fake(fakedrv.Config{}), options{segmentBytes: 16 << 10, stream: true})
+		},
+	})
+}

@@ -66,26 +66,42 @@ func TestFaults(t *testing.T) {
 		step = 307
 	}
 	for _, result := range []cudrv.Result{cudrv.OutOfMemory, cudrv.IllegalAddress} {
-		for n := 0; n < calls; n += step {
-			drv := fake(fakedrv.Config{Cards: make([]fakedrv.Card, 2)})
-			s := gpu.NewSystem(drv)
-			drv.Inject(fakedrv.Rule{Card: 0, After: n, Result: result, Sticky: result.Sticky()})
-			sums, err := prove(t.Context(), s, 0, b, o)
-			if err == nil {
-				b.Require(t, sums) // a call whose failure only costs speed
-			} else {
-				var typed *gpu.Error
-				require.ErrorAs(t, err, &typed, "call %d, %v: %v", n, result, err)
+		t.Run(result.String(), func(t *testing.T) {
+			failures := 0
+			for n := 0; n < calls; n += step {
+				if faultAt(t, b, o, n, result) {
+					failures++
+				}
 			}
-			log := drv.Log()
-			if i := slices.IndexFunc(log, func(c fakedrv.Call) bool { return c.Result == result }); !result.Sticky() && !releases(log[i].Op) {
-				require.Equal(t, fakedrv.Usage{}, drv.Usage(), "call %d, %s, %v", n, log[i].Op, result)
-			}
-			sums, err = prove(t.Context(), s, 1, b, o)
-			require.NoError(t, err)
-			b.Require(t, sums)
-		}
+			require.Positive(t, failures)
+			t.Logf("calls 0 to %d in steps of %d: %d ended the proof", calls-1, step, failures)
+		})
 	}
+}
+
+// faultAt lets call n of a proof fail, and proves on another card after it. It tells whether the fault ended the proof.
+func faultAt(t *testing.T, b *enginetest.Bench, o options, n int, result cudrv.Result) (failed bool) {
+	t.Helper()
+	drv := fake(fakedrv.Config{Cards: make([]fakedrv.Card, 2)})
+	s := gpu.NewSystem(drv)
+	drv.Inject(fakedrv.Rule{Card: 0, After: n, Result: result, Sticky: result.Sticky()})
+	sums, err := prove(t.Context(), s, 0, b, o)
+	if err == nil {
+		b.Require(t, sums) // a call whose failure only costs speed
+	} else {
+		var typed *gpu.Error
+		require.ErrorAs(t, err, &typed, "call %d, %v: %v", n, result, err)
+	}
+	log := drv.Log()
+	i := slices.IndexFunc(log, func(c fakedrv.Call) bool { return c.Result == result })
+	require.GreaterOrEqual(t, i, 0, "call %d did not fail", n)
+	if !result.Sticky() && !releases(log[i].Op) {
+		require.Equal(t, fakedrv.Usage{}, drv.Usage(), "call %d, %s, %v", n, log[i].Op, result)
+	}
+	sums, other := prove(t.Context(), s, 1, b, o)
+	require.NoError(t, other)
+	b.Require(t, sums)
+	return err != nil
 }
 
 // Every native call of a proof names the context of its engine's card.
@@ -114,7 +130,12 @@ func TestPlanIsKept(t *testing.T) {
 		require.NoError(t, err)
 		d := l.(*loaded).desk
 		require.Equal(t, d.lease.Bytes(), drv.Usage().DeviceBytes)
-		require.Equal(t, d.keep.Size()+d.work.Size(), d.lease.Bytes())
+		var side uint64
+		if d.side != nil {
+			side = d.side.work.Size()
+		}
+		require.Equal(t, stream, d.side == nil)
+		require.Equal(t, d.keep.Size()+d.work.Size()+side, d.lease.Bytes())
 		before := drv.Calls()
 		for range 3 {
 			sums, err := b.ProveLoaded(t.Context(), l)
@@ -126,6 +147,9 @@ func TestPlanIsKept(t *testing.T) {
 			require.Equal(t, before[op], after[op], op)
 		}
 		require.LessOrEqual(t, d.work.Peak(), d.work.Size())
+		if d.side != nil {
+			require.NotZero(t, d.side.work.Peak())
+		}
 		require.NoError(t, l.Close())
 		require.NoError(t, e.Close())
 	}

@@ -39,16 +39,6 @@ func TestKeyMaker(t *testing.T) {
 	}
 }
 
-func TestGPUKeyMaker(t *testing.T) {
-	enginetest.RunKeyMaker(t, func(t testing.TB, n int) engine.KeyMaker {
-		e := onCard(t, options{})
-		t.Cleanup(func() { require.NoError(t, e.Close()) })
-		m, err := NewKeyMaker(t.Context(), e.(*gpuEngine).device, n, n)
-		require.NoError(t, err)
-		return m
-	})
-}
-
 // What a plan promises is what is reserved and suffices, and products allocate nothing.
 func TestKeyPlanIsKept(t *testing.T) {
 	drv := fake(fakedrv.Config{})

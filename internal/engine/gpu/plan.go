@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -10,6 +11,7 @@ import (
 	"github.com/gocuzk/cuzk/internal/gpu"
 	"github.com/gocuzk/cuzk/internal/kernels"
 	"github.com/gocuzk/cuzk/internal/srs"
+	"github.com/gocuzk/cuzk/pce"
 )
 
 // sizes are what a plan depends on.
@@ -58,6 +60,22 @@ type plan struct {
 	key      uint64               // resident points
 	stream   uint64               // two buffers for segments; 0 if all is resident
 	work     uint64               // one assignment
+	side     uint64               // a second lane of sums; 0 if there is none
+}
+
+// newSizes are those of a layout with its queries. What the constraint system takes is left to the caller.
+func newSizes(layout *pce.Layout, queries []*query, multiprocessors, segmentBytes int) *sizes {
+	s := &sizes{
+		inputs: layout.Counts.Inputs, bits: layout.Counts.Bits, dense: layout.Counts.Dense,
+		multiprocessors: multiprocessors, segmentBytes: segmentBytes,
+	}
+	for _, q := range queries {
+		s.sections = append(s.sections, q.size())
+		if q.section == srs.H {
+			s.logN = bits.TrailingZeros(uint(q.points + 1))
+		}
+	}
+	return s
 }
 
 // segmentPoints is the number of points in a streamed segment.
@@ -69,30 +87,63 @@ func (s *sizes) segmentPoints(name srs.Section) int {
 }
 
 // total is what must be reserved: a promise, since nothing else is allocated.
-func (p *plan) total() uint64 { return p.fixed + p.key + p.stream + p.work }
+func (p *plan) total() uint64 { return p.fixed + p.key + p.stream + p.work + p.side }
 
 // residency is the order in which sections get a place.
 var residency = [...]srs.Section{srs.BG2, srs.BG1, srs.A, srs.L, srs.H}
+
+// mostSide is the most memory that a second lane of sums may take. Sums that need more fill a card alone.
+const mostSide = 2 << 30
+
+// lanes is the plan in which the whole key stays on the card, and two sums are made at a time if they are small.
+func (s *sizes) lanes() *plan {
+	p := s.resident(kernels.Ample)
+	if n := s.scratch(kernels.Ample); n <= mostSide {
+		p.side = n
+	}
+	return p
+}
+
+// resident is the plan in which the whole key stays on the card.
+func (s *sizes) resident(r kernels.Room) *plan {
+	p := &plan{resident: map[srs.Section]bool{}, fixed: s.fixed(), work: s.work(r)}
+	for _, x := range s.sections {
+		p.resident[x.section] = true
+		p.key += x.bytes()
+	}
+	return p
+}
+
+// streamed is the plan in which nothing of the key stays on the card.
+func (s *sizes) streamed() *plan {
+	return &plan{
+		resident: map[srs.Section]bool{}, fixed: s.fixed(), work: s.work(kernels.Least),
+		stream: 2 * gpu.Aligned[byte](s.segmentBytes),
+	}
+}
+
+// least is the smallest plan. A small key takes less room than the buffers that it would be streamed through.
+func (s *sizes) least() *plan {
+	p, q := s.streamed(), s.resident(kernels.Least)
+	if q.total() < p.total() {
+		return q
+	}
+	return p
+}
 
 // makePlan fits a key into a memory: everything resident if possible, else as many sections as fit beside the
 // buffers for the others. The error, if not even that fits, is a *shortError.
 //
 // With stream set nothing becomes resident.
 func makePlan(s *sizes, memory uint64, stream bool) (*plan, error) {
-	p := &plan{resident: map[srs.Section]bool{}, fixed: s.fixed()}
-	for _, x := range s.sections {
-		p.resident[x.section] = true
-		p.key += x.bytes()
-	}
-	for _, r := range []kernels.Room{kernels.Ample, kernels.Least} {
-		if p.work = s.work(r); p.total() <= memory && !stream {
+	for _, p := range []*plan{s.lanes(), s.resident(kernels.Ample), s.resident(kernels.Least)} {
+		if p.total() <= memory && !stream {
 			return p, nil
 		}
 	}
-	p.key, p.stream = 0, 2*gpu.Aligned[byte](s.segmentBytes)
-	clear(p.resident)
+	p := s.streamed()
 	if p.total() > memory {
-		return nil, &shortError{need: p.total(), memory: memory}
+		return nil, &shortError{need: s.least().total(), memory: memory}
 	}
 	for _, name := range residency {
 		for _, x := range s.sections {
@@ -135,10 +186,14 @@ func (s *sizes) listBytes(x sectionSize) uint64 {
 // place what the sums need.
 func (s *sizes) work(r kernels.Room) uint64 {
 	vector := gpu.Aligned[fr.Element](1 << s.logN)
-	later := 2 * vector
-	for _, x := range s.sections {
-		later = max(later, x.scratch(s.multiprocessors, r))
-	}
 	witness := gpu.Aligned[fr.Element](s.inputs+s.dense) + gpu.Aligned[uint64]((s.bits+63)/64)
-	return witness + vector + later + gpu.Aligned[uint32](1)
+	return witness + vector + max(2*vector, s.scratch(r)) + gpu.Aligned[uint32](1)
+}
+
+// scratch is the working memory that suffices for the sums of any section.
+func (s *sizes) scratch(r kernels.Room) (most uint64) {
+	for _, x := range s.sections {
+		most = max(most, x.scratch(s.multiprocessors, r))
+	}
+	return most
 }

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/gocuzk/cuzk/internal/engine"
 	"github.com/gocuzk/cuzk/internal/srs"
@@ -33,8 +34,8 @@ type segment struct {
 	index      []uint32 // if they are not side by side there: where each of them is
 }
 
-// newQueries are the queries of a layout, which must fit the key.
-func newQueries(layout *pce.Layout, key *srs.Key) ([]*query, error) {
+// newQueries are the queries of a layout with a domain of the given size.
+func newQueries(layout *pce.Layout, domain int) []*query {
 	all := make([]int, layout.Counts.Inputs)
 	var inB []int
 	for i := range all {
@@ -44,19 +45,23 @@ func newQueries(layout *pce.Layout, key *srs.Key) ([]*query, error) {
 		}
 	}
 	a, b := layout.Densities.AAux, layout.Densities.BAux
-	queries := []*query{
-		{section: srs.H, points: key.Len(srs.H)},
+	return []*query{
+		{section: srs.H, points: domain - 1},
 		{section: srs.L, layout: layout, points: layout.Counts.Aux},
 		{section: srs.A, layout: layout, inputs: all, aux: a, points: len(all) + a.Count()},
 		{section: srs.BG1, layout: layout, inputs: inB, aux: b, points: len(inB) + b.Count()},
 		{section: srs.BG2, layout: layout, inputs: inB, aux: b, points: len(inB) + b.Count()},
 	}
+}
+
+// fit returns an error unless the key has the queries' points.
+func fit(queries []*query, key *srs.Key) error {
 	for _, q := range queries {
 		if n := key.Len(q.section); n != q.points {
-			return nil, fmt.Errorf("gpu: %w: section %s has %d points, the layout %d", engine.ErrForeign, q.section, n, q.points)
+			return fmt.Errorf("gpu: %w: section %s has %d points, the layout %d", engine.ErrForeign, q.section, n, q.points)
 		}
 	}
-	return queries, nil
+	return nil
 }
 
 // size counts the classes.
@@ -81,10 +86,10 @@ func (q *query) count(lo, hi int) int {
 		return hi - lo
 	}
 	n := 0
-	for ; lo < hi; lo++ {
-		if q.aux.Get(lo) {
-			n++
-		}
+	for lo < hi {
+		end := min(lo&^63+64, hi)
+		n += bits.OnesCount64(q.aux[lo/64] >> (lo % 64) << (64 - (end - lo)))
+		lo = end
 	}
 	return n
 }

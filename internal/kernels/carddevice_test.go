@@ -1,4 +1,4 @@
-package device
+package kernels_test
 
 import (
 	"bytes"
@@ -12,25 +12,10 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/internal/gpu"
 	"github.com/gocuzk/cuzk/internal/kernels"
 )
-
-// The tests here need a GPU. On a machine with one:
-//
-//	cd device && CUZK_REQUIRE_GPU=1 ./device.test -test.run TestGPU -test.v
-
-// realSystem is this machine's driver with a table of its own. Without a GPU the test is skipped with the reason, or
-// fails if CUZK_REQUIRE_GPU is 1.
-func realSystem(t *testing.T) *gpu.System {
-	t.Helper()
-	s, err := gpu.OpenSystem()
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("CUZK_REQUIRE_GPU"), "CUZK_REQUIRE_GPU is set: %v", err)
-		t.Skip("no GPU: ", err)
-	}
-	return s
-}
 
 // chain is a stream on which kernels of a known time run.
 type chain struct {
@@ -50,7 +35,7 @@ func newChain(t *testing.T, s *gpu.System, o *gpu.Options) *chain {
 	c := &chain{rounds: 1000}
 	m, err := kernels.ReadManifest()
 	require.NoError(t, err)
-	image, err := os.ReadFile(filepath.Join("..", "internal", "kernels", "fatbin", m.Kernels[kernel].Fatbin+".fatbin"))
+	image, err := os.ReadFile(filepath.Join("fatbin", m.Kernels[kernel].Fatbin+".fatbin"))
 	require.NoError(t, err)
 	c.d, err = s.OpenWith(0, o)
 	require.NoError(t, err)
@@ -99,9 +84,9 @@ func (c *chain) close(t *testing.T) {
 	require.NoError(t, errors.Join(c.a.Close(), c.s.Close(), c.m.Close(), c.d.Close()))
 }
 
-func TestGPUOpen(t *testing.T) {
+func TestCardDeviceOpen(t *testing.T) {
 	realSystem(t)
-	infos, err := List()
+	infos, err := device.List()
 	require.NoError(t, err)
 	for _, info := range infos {
 		require.NotEmpty(t, info.Name)
@@ -109,20 +94,20 @@ func TestGPUOpen(t *testing.T) {
 		t.Logf("%+v", info)
 	}
 	for _, name := range []string{"0", infos[0].UUID, infos[0].UUID[:12], infos[0].PCI} {
-		d, err := Open(name, nil)
+		d, err := device.Open(name, nil)
 		require.NoError(t, err, name)
 		require.Equal(t, infos[0], d.Info())
 		require.NoError(t, d.Close())
 	}
-	_, err = Open("GPU-00000000", nil)
-	require.ErrorIs(t, err, ErrNoDevice)
+	_, err = device.Open("GPU-00000000", nil)
+	require.ErrorIs(t, err, device.ErrNoDevice)
 }
 
-func TestGPUStats(t *testing.T) {
+func TestCardDeviceStats(t *testing.T) {
 	realSystem(t)
-	d, err := Open("0", nil)
+	d, err := device.Open("0", nil)
 	require.NoError(t, err)
-	g := gpuOf(t, d)
+	g := d.(interface{ GPU() *gpu.Device }).GPU()
 	free, total, err := g.Memory()
 	require.NoError(t, err)
 	t.Logf("open: %d bytes free of %d, the process has %d", free, total, d.Stats().ProcessBytes)
@@ -138,13 +123,13 @@ func TestGPUStats(t *testing.T) {
 	require.EqualValues(t, 1<<30, st.LeasedBytes)
 	require.EqualValues(t, 1<<30, st.BytesInUse)
 	_, err = g.Reserve(total)
-	require.ErrorIs(t, Err(err), ErrMemory)
-	require.ErrorIs(t, d.Close(), ErrBusy)
+	require.ErrorIs(t, device.Err(err), device.ErrMemory)
+	require.ErrorIs(t, d.Close(), device.ErrBusy)
 	require.NoError(t, errors.Join(a.Close(), l.Close(), d.Close()))
 }
 
-// TestGPUCopies copies ordinary memory in both directions, with the watchdog at a second.
-func TestGPUCopies(t *testing.T) {
+// TestCardDeviceCopies copies ordinary memory in both directions, with the watchdog at a second.
+func TestCardDeviceCopies(t *testing.T) {
 	d, err := realSystem(t).OpenWith(0, &gpu.Options{Watchdog: time.Second})
 	require.NoError(t, err)
 	s, err := d.NewStream()
@@ -180,8 +165,8 @@ func TestGPUCopies(t *testing.T) {
 	require.NoError(t, errors.Join(a.Close(), s.Close(), d.Close()))
 }
 
-// TestGPUPace runs seconds of kernels under a watchdog of one second, with and without pieces, and ends them early.
-func TestGPUPace(t *testing.T) {
+// TestCardDevicePace runs seconds of kernels under a watchdog of one second, with and without pieces, and ends them early.
+func TestCardDevicePace(t *testing.T) {
 	for _, piece := range []time.Duration{50 * time.Millisecond, time.Hour} {
 		c := newChain(t, realSystem(t), &gpu.Options{Piece: piece, Watchdog: 10 * time.Second})
 		for range 2 {
@@ -209,7 +194,8 @@ func TestGPUPace(t *testing.T) {
 		require.NoError(t, c.s.Wait())
 		if piece < time.Second {
 			require.ErrorIs(t, err, context.Canceled)
-			t.Logf("cancelled: the launch %d answered after %v, the card was idle after %v", n, stopped.Sub(ended), time.Since(ended))
+			t.Logf("cancelled: the launch %d answered after %v, the card was idle after %v",
+				n, stopped.Sub(ended), time.Since(ended))
 		}
 		timer.Stop()
 		cancel()
@@ -218,16 +204,16 @@ func TestGPUPace(t *testing.T) {
 	}
 }
 
-// TestGPUWatchdog takes a kernel that runs longer than the watchdog allows for a hang. It is the last use of its System,
-// but the card works on.
-func TestGPUWatchdog(t *testing.T) {
+// TestCardDeviceWatchdog takes a kernel that runs longer than the watchdog allows for a hang. It is the last use of its
+// System, but the card works on.
+func TestCardDeviceWatchdog(t *testing.T) {
 	c := newChain(t, realSystem(t), &gpu.Options{Watchdog: 200 * time.Millisecond})
 	c.rounds *= 100
 	require.NoError(t, c.run())
 	t0 := time.Now()
-	err := Err(c.s.Wait())
+	err := device.Err(c.s.Wait())
 	t.Logf("after %v: %v", time.Since(t0), err)
-	require.ErrorIs(t, err, ErrLost)
+	require.ErrorIs(t, err, device.ErrLost)
 	require.ErrorContains(t, err, "nothing completed for 200ms: last launches: ")
 	require.ErrorIs(t, c.run(), gpu.ErrLost)
 	c.close(t) // quiet
