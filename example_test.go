@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/gocuzk/cuzk"
 	"github.com/gocuzk/cuzk/circuits"
@@ -68,6 +69,61 @@ func Example_prove() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%x\n", proof)
+}
+
+// proveOn makes the proof for a phase-1 output on whatever devices the engine has.
+func proveOn(ctx context.Context, engine *cuzk.Engine, c1Path string) ([]byte, error) {
+	f, err := os.Open(c1Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c1, err := porep.DecodeC1(f, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := engine.SealCommit2(ctx, c1, nil) // every proof in it is verified
+	if err != nil {
+		return nil, err // names partition, device and field
+	}
+	return result.Bytes(), nil
+}
+
+// A program opens one Engine for all its GPUs and all its jobs, and closes it in the end. Proving takes about a minute for a
+// sector of 2 KiB on two processors, so the example is compiled but not run.
+func ExampleOpen() {
+	ctx := context.Background()
+	engine, err := cuzk.Open(ctx, &cuzk.Options{Params: cuzk.ParamsFolder("/var/tmp/filecoin-proof-parameters")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	proof, err := proveOn(ctx, engine, "testdata/porep-2KiB.c1.json")
+	if err != nil {
+		log.Print(err)
+	}
+	fmt.Printf("%x\n", proof)
+	soon, cancel := context.WithTimeout(ctx, time.Minute) // for jobs that are at it
+	defer cancel()
+	if err := engine.Close(soon); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A job that is submitted is watched and waited for apart.
+func ExampleEngine_Submit() {
+	watch := func(ctx context.Context, engine *cuzk.Engine, task cuzk.Task) (*cuzk.Result, error) {
+		job, err := engine.Submit(ctx, task, &cuzk.JobOptions{
+			RefuseLate: true, // if ctx has a deadline that can't be met
+			Progress: func(p cuzk.Progress) {
+				fmt.Printf("%s: %d of %d partitions, %d%%\n", p.State, p.Finished, p.Partitions, 100*p.Done/p.Total)
+			},
+		})
+		if err != nil {
+			return nil, err // for instance cuzk.ErrBusy, cuzk.ErrLate or a *cuzk.MemoryError
+		}
+		return job.Wait(ctx)
+	}
+	_ = watch
 }
 
 // What the chain knows about a sector is enough to verify its proof.

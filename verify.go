@@ -28,7 +28,7 @@ var ErrVerify = errors.New("cuzk: verify: no verifying key or no statement")
 //
 // Those of [porep.Statement.Validate]; a *groth16.ProofError, in a *groth16.ProofIndexError, for malformed
 // proofs; errors that wrap [ErrProofLength], groth16.ErrInputs or [ErrVerify]; context.Cause(ctx) if ctx
-// ends first. A zero seed is an error, and so is a non-interactive PoRep.
+// ends first. A non-interactive PoRep is an error; a zero seed is not, though no proof can be made for it.
 func VerifySeal(ctx context.Context, vk *groth16.VerifyingKey, s *porep.Statement, proof []byte) (bool, error) {
 	if s == nil {
 		return false, ErrVerify

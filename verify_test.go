@@ -269,6 +269,7 @@ func TestVerifyErrors(t *testing.T) {
 	require.ErrorContains(t, err, "StackedDrgWindow2KiBV1_2 is no winningPoSt")
 	_, err = cuzk.VerifyWindowPoSt(ctx, vk, s, v.Proof[1:])
 	require.ErrorIs(t, err, cuzk.ErrProofLength)
+	require.ErrorContains(t, err, "cuzk: verify: wrong length of a proof: ")
 	_, err = cuzk.VerifyWindowPoSt(ctx, verifyingKey(t, "winning-post"), s, v.Proof)
 	require.ErrorIs(t, err, groth16.ErrInputs)
 	damaged := slices.Clone(v.Proof)

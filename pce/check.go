@@ -23,12 +23,27 @@ func Check(ctx context.Context, synthesize func(Builder) error) error {
 }
 
 // CheckWitness is Check with the values of w in place of those that the circuit computes: it answers
-// which row an altered witness breaks. w must have the circuit's layout.
+// which row an altered witness breaks. If no row breaks, but w has another layout than the circuit, the error is a
+// *LayoutError.
 func CheckWitness(ctx context.Context, synthesize func(Builder) error, w *Witness) error {
 	c := newChecker(ctx)
 	c.override = w
+	if w == nil || len(w.Bits) != bitWords(w.NumBits) {
+		c.override = &Witness{} // the layout will differ
+	}
 	c.onRow = c.requireProduct
-	return c.run(synthesize)
+	if err := c.run(synthesize); err != nil {
+		return err
+	}
+	l := Layout{Counts: c.counts(), Digest: layoutDigest(len(c.inputs), countsOf(c.layout.runs))}
+	return l.Match(w)
+}
+
+func (c *checker) counts() Counts {
+	return Counts{
+		Rows: c.rows, Inputs: len(c.inputs),
+		Aux: c.numBits + len(c.dense), Bits: c.numBits, Dense: len(c.dense),
+	}
 }
 
 func (c *checker) requireProduct(_ [3][]term, v [3]fr.Element) {
@@ -41,11 +56,34 @@ func (c *checker) requireProduct(_ [3][]term, v [3]fr.Element) {
 // Direct is the path without a System: it evaluates rows during synthesis and returns them with the
 // witness. It is slower than MakeWitness with System.Eval and needs no recording.
 func Direct(ctx context.Context, synthesize func(Builder) error) (*Witness, *Rows, error) {
-	c := newChecker(ctx)
 	var out Rows
+	w, layout, err := DirectTiles(ctx, synthesize, func(_ int, a, b, c []fr.Element) error {
+		out.A, out.B, out.C = append(out.A, a...), append(out.B, b...), append(out.C, c...)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range w.Inputs {
+		out.A, out.B, out.C = append(out.A, v), append(out.B, fr.Element{}), append(out.C, fr.Element{})
+	}
+	out.Layout = layout
+	return w, &out, nil
+}
+
+// DirectTiles is Direct for those who do not keep the rows: emit is called with the values of rows first, first+1, …, tile
+// after tile, the appended input rows left out. The slices are reused after it returns. An error of emit ends the synthesis
+// and is returned.
+func DirectTiles(
+	ctx context.Context, synthesize func(Builder) error, emit func(first int, a, b, c []fr.Element) error,
+) (*Witness, *Layout, error) {
+	c := newChecker(ctx)
 	var used classDensities
+	tile := rowTile{emit: emit}
 	c.onRow = func(lcs [3][]term, v [3]fr.Element) {
-		out.A, out.B, out.C = append(out.A, v[0]), append(out.B, v[1]), append(out.C, v[2])
+		if err := tile.add(v); err != nil {
+			c.fail(err)
+		}
 		for m := range used.bits {
 			for _, t := range lcs[m] {
 				if !t.coeff.IsZero() {
@@ -54,18 +92,43 @@ func Direct(ctx context.Context, synthesize func(Builder) error) (*Witness, *Row
 			}
 		}
 	}
-	if err := c.run(synthesize); err != nil {
+	err := c.run(func(b Builder) error {
+		if err := synthesize(b); err != nil {
+			return err
+		}
+		return tile.flush()
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	for _, v := range c.inputs {
-		out.A, out.B, out.C = append(out.A, v), append(out.B, fr.Element{}), append(out.C, fr.Element{})
+	return c.witness(), newLayout(c.counts(), c.layout.runs, &used), nil
+}
+
+// rowTile gathers rows for DirectTiles.
+type rowTile struct {
+	first   int
+	a, b, c []fr.Element
+	emit    func(first int, a, b, c []fr.Element) error
+}
+
+// add takes one more row.
+func (t *rowTile) add(v [3]fr.Element) error {
+	t.a, t.b, t.c = append(t.a, v[0]), append(t.b, v[1]), append(t.c, v[2])
+	if len(t.a) < rowsPerPoll {
+		return nil
 	}
-	w := c.witness()
-	out.Layout = newLayout(Counts{
-		Rows: c.rows, Inputs: len(c.inputs),
-		Aux: c.bits.n + len(c.dense), Bits: c.bits.n, Dense: len(c.dense),
-	}, c.layout.runs, &used)
-	return w, &out, nil
+	return t.flush()
+}
+
+// flush emits what is gathered.
+func (t *rowTile) flush() error {
+	if len(t.a) == 0 {
+		return nil
+	}
+	err := t.emit(t.first, t.a, t.b, t.c)
+	t.first += len(t.a)
+	t.a, t.b, t.c = t.a[:0], t.b[:0], t.c[:0]
+	return err
 }
 
 // checker has structure and values, one frame, and no blocks.
@@ -74,7 +137,8 @@ type checker struct {
 	ctx      context.Context
 	override *Witness // values to take in place of the circuit's
 	inputs   []fr.Element
-	bits     bitWriter
+	bits     Bitset
+	numBits  int
 	dense    []fr.Element
 	layout   runList
 	rows     int
@@ -114,12 +178,18 @@ func (c *checker) alloc(k kind, v fr.Element) ref {
 		}
 		c.inputs = append(c.inputs, v)
 	case kindBit:
-		n = c.bits.n
+		n = c.numBits
 		set := !v.IsZero()
 		if w := c.override; w != nil && n < w.NumBits {
 			set = w.Bit(n)
 		}
-		c.bits.append(uint64(bit(set)), 1)
+		if n%64 == 0 {
+			c.bits = append(c.bits, 0)
+		}
+		if set {
+			c.bits.Set(n)
+		}
+		c.numBits++
 		c.layout.add(1, true)
 	default:
 		n = len(c.dense)
@@ -148,7 +218,7 @@ func (c *checker) eval(terms []term) fr.Element {
 		case kindOne:
 			sum.Add(&sum, &t.coeff)
 		case kindBit:
-			if c.bits.words[i>>6]>>(i&63)&1 == 1 {
+			if c.bits.Get(i) {
 				sum.Add(&sum, &t.coeff)
 			}
 		case kindInput:
@@ -185,7 +255,7 @@ func (c *checker) pathString() string {
 
 func (c *checker) witness() *Witness {
 	return &Witness{
-		Inputs: c.inputs, Bits: c.bits.words, NumBits: c.bits.n, Dense: c.dense,
-		Layout: layoutDigest(len(c.inputs), c.layout.runs),
+		Inputs: c.inputs, Bits: c.bits, NumBits: c.numBits, Dense: c.dense,
+		Layout: layoutDigest(len(c.inputs), countsOf(c.layout.runs)),
 	}
 }

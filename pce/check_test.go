@@ -90,10 +90,18 @@ func TestEvalRefusesOtherWitness(t *testing.T) {
 		require.Equal(t, sys.Layout().Digest, le.Want)
 		require.Equal(t, bad.Layout, le.Got)
 		require.ErrorIs(t, sys.Layout().Expand(bad, nil), ErrLayout)
+		require.ErrorIs(t, CheckWitness(t.Context(), many(4), bad), ErrLayout)
+	}
+	require.ErrorIs(t, sys.Eval(t.Context(), nil, abc, abc, abc), ErrLayout)
+	require.ErrorIs(t, CheckWitness(t.Context(), many(4), nil), ErrLayout)
+	require.NoError(t, CheckWitness(t.Context(), many(4), w))
+	for _, n := range []int{-1, 1} {
+		aux := make([]fr.Element, sys.Counts().Aux+n)
+		require.ErrorContains(t, sys.Layout().Expand(w, aux), "pce: expand: room for")
 	}
 }
 
-// TestTranspose: Σ_rows weight·(row · z) is the same whether rows or columns are summed first.
+// TestEvalTiles: tiles cover the rows once and have what Eval has, whether from the blocks or from the direct path.
 func TestEvalTiles(t *testing.T) {
 	ctx := t.Context()
 	s := many(100) // more rows than a tile has
@@ -120,7 +128,22 @@ func TestEvalTiles(t *testing.T) {
 	for m := range got {
 		require.True(t, slices.Equal(want[m][:n], got[m]))
 	}
+	next := 0
+	_, layout, err := DirectTiles(ctx, s, func(first int, a, b, c []fr.Element) error {
+		require.Equal(t, next, first)
+		next += len(a)
+		for m, v := range [3][]fr.Element{a, b, c} {
+			require.True(t, slices.Equal(want[m][first:next], v))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, n, next)
+	require.Equal(t, sys.Layout().Digest, layout.Digest)
+
 	stop := errors.New("stop")
+	_, _, err = DirectTiles(ctx, s, func(int, []fr.Element, []fr.Element, []fr.Element) error { return stop })
+	require.ErrorIs(t, err, stop)
 	require.ErrorIs(t, sys.EvalTiles(ctx, w, func(int, []fr.Element, []fr.Element, []fr.Element) error { return stop }), stop)
 	require.ErrorIs(t, sys.EvalTiles(ctx, &Witness{}, nil), ErrLayout)
 }

@@ -111,10 +111,7 @@ func (s *System) WriteTo(w io.Writer) (int64, error) {
 	out.write(trailer)
 	out.w = w
 	out.write(whole.Sum(nil))
-	if out.err != nil {
-		return out.n, fmt.Errorf("pce: write %s: %w", s.name, out.err)
-	}
-	return out.n, nil
+	return out.n, out.err
 }
 
 // Digest is BLAKE2b-256 of the system's file, by which copies of one recording are told apart from

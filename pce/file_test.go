@@ -96,6 +96,18 @@ func TestFileDamage(t *testing.T) {
 			require.EqualValues(t, s.Offset, fe.Offset)
 		}
 	})
+	t.Run("section is elsewhere", func(t *testing.T) {
+		for i := range sectionCount {
+			bad := slices.Clone(data)
+			at := binary.Size(fileHeader{}) - (sectionCount-i)*16
+			bad[at+4] = 1 // the high half of the offset
+			fe := check(t, bad)
+			require.EqualValues(t, at, fe.Offset)
+			require.ErrorIs(t, fe, errIndex)
+			require.NotErrorIs(t, fe, ErrTruncated)
+			require.ErrorContains(t, fe, "section "+sectionName(i))
+		}
+	})
 	t.Run("version", func(t *testing.T) {
 		bad := slices.Clone(data)
 		bad[8]++

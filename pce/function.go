@@ -61,10 +61,10 @@ func (r *recorder) Apply(f *Function, in []Num) Num {
 }
 
 func (c *checker) Apply(f *Function, in []Num) Num {
-	numbers, bits, inputs := len(c.dense), c.bits.n, len(c.inputs)
+	numbers, bits, inputs := len(c.dense), c.numBits, len(c.inputs)
 	out := c.Block(f.Name, args(in), f.block)[0].(Num)
 	last := makeRef(checkFrame, kindDense, uint32(len(c.dense)-1))
-	err := f.allocated(len(c.dense)-numbers, c.bits.n-bits, len(c.inputs)-inputs, last, out.ref)
+	err := f.allocated(len(c.dense)-numbers, c.numBits-bits, len(c.inputs)-inputs, last, out.ref)
 	if err == nil && c.override == nil {
 		err = f.compare(in, c.dense[numbers:])
 	}

@@ -2,6 +2,8 @@ package pce
 
 import (
 	"encoding/binary"
+	"fmt"
+	"iter"
 	"math/bits"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -45,6 +47,9 @@ func (l *Layout) Expand(w *Witness, aux []fr.Element) error {
 	if err := l.Match(w); err != nil {
 		return err
 	}
+	if len(aux) != l.Counts.Aux {
+		return fmt.Errorf("pce: expand: room for %d variables, want %d", len(aux), l.Counts.Aux)
+	}
 	for _, r := range l.Runs {
 		out := aux[r.Start : r.Start+r.N]
 		if !r.Bit {
@@ -61,8 +66,11 @@ func (l *Layout) Expand(w *Witness, aux []fr.Element) error {
 	return nil
 }
 
-// Match returns a *LayoutError unless w was made for this layout.
+// Match returns a *LayoutError unless w was made for this layout. Nil is a witness without anything.
 func (l *Layout) Match(w *Witness) error {
+	if w == nil {
+		w = &Witness{}
+	}
 	got := Counts{Inputs: len(w.Inputs), Aux: w.NumBits + len(w.Dense), Bits: w.NumBits, Dense: len(w.Dense)}
 	want := l.Counts
 	want.Rows = 0
@@ -72,17 +80,34 @@ func (l *Layout) Match(w *Witness) error {
 	return &LayoutError{Want: l.Digest, Got: w.Layout, WantCounts: l.Counts, GotCounts: got}
 }
 
-// layoutDigest is BLAKE2b-256 over the number of inputs and the runs, each a u64 LE.
-func layoutDigest(inputs int, runs []Run) [32]byte {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(inputs))
-	for _, r := range runs {
-		n := uint64(r.N) << 1
-		if r.Bit {
-			n |= 1
+// countsOf are the runs as the layout's digest takes them.
+func countsOf(runs []Run) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, r := range runs {
+			if !yield(runCount(r.N, r.Bit)) {
+				return
+			}
 		}
-		b = binary.LittleEndian.AppendUint64(b, n)
 	}
-	return blake2b.Sum256(b)
+}
+
+// layoutDigest is BLAKE2b-256 over the number of inputs and the runs in the form of runCount, each a u64 LE.
+func layoutDigest(inputs int, runs iter.Seq[uint64]) [32]byte {
+	h, err := blake2b.New256(nil)
+	if err != nil {
+		panic(err) // only a key can be wrong
+	}
+	var room [4 << 10]byte
+	b := binary.LittleEndian.AppendUint64(room[:0], uint64(inputs))
+	for r := range runs {
+		if len(b) == len(room) {
+			h.Write(b)
+			b = room[:0]
+		}
+		b = binary.LittleEndian.AppendUint64(b, r)
+	}
+	h.Write(b)
+	return [32]byte(h.Sum(nil))
 }
 
 // runList gathers runs in order of allocation.
@@ -160,7 +185,7 @@ func newLayout(c Counts, runs []Run, d *classDensities) *Layout {
 	return &Layout{
 		Counts: c, Runs: runs,
 		Densities: Densities{AAux: aux(0), BAux: aux(1), BInput: inputs},
-		Digest:    layoutDigest(c.Inputs, runs),
+		Digest:    layoutDigest(c.Inputs, countsOf(runs)),
 	}
 }
 

@@ -43,8 +43,8 @@ func Record(ctx context.Context, name string, synthesize func(Builder) error, o 
 	}
 	r.templates[0] = root.tpl
 	s := newSystem(name, r.dict.values, r.templates)
-	if s.instances() > maxInstances {
-		return nil, fmt.Errorf("pce: record %s: %w: more than %d blocks", name, ErrTooLarge, maxInstances)
+	if err := s.checkExtent(); err != nil {
+		return nil, fmt.Errorf("pce: record %s: %w", name, err)
 	}
 	return s, nil
 }

@@ -61,24 +61,9 @@ func (s *System) Stats() Stats {
 		st.StoredTerms += len(t.terms)
 		st.Calls += len(t.calls)
 	}
-	st.Instances = int(s.instances())
+	e, _ := s.unfolded()
+	st.Instances = int(e.blocks)
 	return st
-}
-
-// maxInstances bounds the blocks of a circuit. The largest Filecoin circuit has some 300,000.
-const maxInstances = 1 << 24
-
-// instances is the number of blocks in the whole circuit, at most maxInstances + 1.
-func (s *System) instances() uint64 {
-	n := make([]uint64, len(s.templates))
-	for k := range s.templates {
-		i := (k + 1) % len(n) // the root last: it may call all others
-		n[i] = 1
-		for _, c := range s.templates[i].calls {
-			n[i] = min(n[i]+n[c.template], maxInstances+1)
-		}
-	}
-	return n[0]
 }
 
 func (s *System) root() *template { return s.templates[0] }

@@ -7,7 +7,9 @@ func (s *System) makeLayout() *Layout {
 }
 
 // layoutDigest is that of the layout, without its densities.
-func (s *System) layoutDigest() [32]byte { return layoutDigest(s.Counts().Inputs, s.runs().runs) }
+func (s *System) layoutDigest() [32]byte {
+	return layoutDigest(s.Counts().Inputs, countsOf(s.runs().runs))
+}
 
 // inner calls f for each template after those it calls.
 func (s *System) inner(f func(i int, t *template)) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 )
@@ -27,6 +28,9 @@ func (w *Witness) Bit(i int) bool { return w.Bits[i>>6]>>(i&63)&1 == 1 }
 type WitnessOptions struct {
 	// Workers bounds the goroutines that make blocks side by side; 0 means GOMAXPROCS.
 	Workers int
+	// Reuse is a witness that is no longer needed, of the same circuit if this is to be of use: its memory is taken for
+	// the new one, and it is empty afterwards. Nil: all memory is new.
+	Reuse *Witness
 }
 
 // MakeWitness runs a circuit for its values and returns the packed assignment. It stops early, with
@@ -37,19 +41,25 @@ type WitnessOptions struct {
 // that is made at all is a right one, without hashing anything twice. In general whether values satisfy the
 // rows is for [Check] or for the verification of the proof to say.
 func MakeWitness(ctx context.Context, synthesize func(Builder) error, o *WitnessOptions) (*Witness, error) {
-	workers := runtime.GOMAXPROCS(0)
-	if o != nil && o.Workers > 0 {
-		workers = o.Workers
+	if o == nil {
+		o = &WitnessOptions{}
 	}
-	t := &tracer{ctx: ctx, workers: workers}
+	t := &tracer{ctx: ctx, workers: o.Workers}
+	if t.workers <= 0 {
+		t.workers = runtime.GOMAXPROCS(0)
+	}
+	if old := o.Reuse; old != nil {
+		t.inputs, t.bits.words, t.dense.open = old.Inputs[:0], old.Bits[:0], old.Dense[:0]
+		*old = Witness{}
+	}
 	t.inputs = append(t.inputs, one())
 	if err := guard(func() error { return synthesize(t) }); err != nil {
 		return nil, fmt.Errorf("pce: witness: %w", err)
 	}
 	t.closeRun()
 	return &Witness{
-		Inputs: t.inputs, Bits: t.bits.words, NumBits: t.bits.n, Dense: t.dense.flat(),
-		Layout: layoutDigest(len(t.inputs), t.layout.runs),
+		Inputs: t.inputs, Bits: t.bits.packed(), NumBits: t.bits.n, Dense: t.dense.flat(),
+		Layout: layoutDigest(len(t.inputs), slices.Values(t.layout)),
 	}, nil
 }
 
@@ -60,37 +70,11 @@ type tracer struct {
 	inputs  []fr.Element
 	bits    bitWriter
 	dense   chunks
-	layout  runList
+	layout  runCounts
 	runBits int // bits in the open run; 0: the open run is dense
 	runNums int
 
 	arguments []fr.Element // scratch of Apply
-}
-
-// bitWriter is an append-only packed list of bits.
-type bitWriter struct {
-	words []uint64
-	n     int
-}
-
-// append adds the lowest n ≤ 64 bits of v; the others must be 0.
-func (b *bitWriter) append(v uint64, n int) {
-	at := b.n & 63
-	if at == 0 {
-		b.words = append(b.words, v)
-	} else {
-		b.words[len(b.words)-1] |= v << at
-		if at+n > 64 {
-			b.words = append(b.words, v>>(64-at))
-		}
-	}
-	b.n += n
-}
-
-func (b *bitWriter) appendAll(o *bitWriter) {
-	for i, left := 0, o.n; left > 0; i, left = i+1, left-64 {
-		b.append(o.words[i], min(left, 64))
-	}
 }
 
 func (t *tracer) addBits(v uint64, n int) {

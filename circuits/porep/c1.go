@@ -62,6 +62,9 @@ type DecodeOptions struct {
 // What the vanilla proofs need (about 12 MB for 32 GiB) and 64 KiB of buffer, 128 KiB with Lotus's
 // wrapper; never more than a small multiple of what was read. r is read to its end.
 func DecodeC1(r io.Reader, o *DecodeOptions) (*C1, error) {
+	if r == nil {
+		return nil, ErrNil
+	}
 	d := &decoder{scanner: newScanner(r)}
 	if o != nil && o.Params != nil {
 		if err := o.Params.Validate(); err != nil {

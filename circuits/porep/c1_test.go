@@ -12,12 +12,14 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 // decodeVector decodes the raw phase-1 output of a vector, and also gives its text and statement.
 func decodeVector(t testing.TB, name string) (*C1, []byte, *Statement) {
 	t.Helper()
-	raw := testdata(t, "c1", name+".json.zst")
+	raw := circuittest.Testdata(t, "c1", name+".json.zst")
 	s := loadVector(t, name).statement(t)
 	c, err := DecodeC1(bytes.NewReader(raw), &DecodeOptions{Params: s.Params})
 	require.NoError(t, err)
@@ -38,7 +40,7 @@ func TestC1Vectors(t *testing.T) {
 			require.NoError(t, c.Check(context.Background(), 0))
 			in, err := c.PublicInputs()
 			require.NoError(t, err)
-			require.Equal(t, v.PublicInputs, hexesLE(in))
+			require.Equal(t, v.PublicInputs, circuittest.HexesLE(in))
 
 			again, err := c.Statement(v.MinerActor, v.SectorID)
 			require.NoError(t, err)
@@ -53,7 +55,7 @@ func TestC1Vectors(t *testing.T) {
 func TestC1Lotus(t *testing.T) {
 	for _, name := range []string{"porep", "porep-16KiB"} {
 		want, _, s := decodeVector(t, name)
-		got, err := DecodeC1(bytes.NewReader(testdata(t, "c1", name+".lotus.json.zst")), &DecodeOptions{Params: s.Params})
+		got, err := DecodeC1(bytes.NewReader(circuittest.Testdata(t, "c1", name+".lotus.json.zst")), &DecodeOptions{Params: s.Params})
 		require.NoError(t, err)
 		require.Equal(t, &Lotus{SectorNumber: s.SectorNumber, SectorSize: want.Params.SectorSize}, got.Lotus)
 		got.Lotus = nil
@@ -63,7 +65,7 @@ func TestC1Lotus(t *testing.T) {
 
 // A 16 KiB sector that claims to be of 32 GiB is refused as what it claims to be.
 func TestC1WithoutItsParams(t *testing.T) {
-	_, err := DecodeC1(bytes.NewReader(testdata(t, "c1", "porep-16KiB.lotus.json.zst")), nil)
+	_, err := DecodeC1(bytes.NewReader(circuittest.Testdata(t, "c1", "porep-16KiB.lotus.json.zst")), nil)
 	requireDecode(t, err, "Phase1Out.vanilla_proofs.StackedDrg32GiBV1[0][0].comm_d_proofs.data.Single.path.path", ErrCount)
 	_, err = DecodeC1(strings.NewReader("{}"), &DecodeOptions{Params: &Params{}})
 	require.ErrorIs(t, err, ErrParams)
@@ -71,7 +73,7 @@ func TestC1WithoutItsParams(t *testing.T) {
 
 // Non-interactive outputs decode; everything else answers that they are not supported.
 func TestC1NonInteractive(t *testing.T) {
-	c, err := DecodeC1(bytes.NewReader(testdata(t, "c1", "porep-ni.json.zst")), nil)
+	c, err := DecodeC1(bytes.NewReader(circuittest.Testdata(t, "c1", "porep-ni.json.zst")), nil)
 	require.NoError(t, err)
 	require.Equal(t, StackedDrg2KiBV1_2NonInteractive, c.Proof)
 	require.Len(t, c.Partitions, 13)
@@ -293,7 +295,7 @@ func TestC1Memory(t *testing.T) {
 // A whole 32 GiB document, ten partitions of eighteen challenges.
 func TestC1Production(t *testing.T) {
 	if testing.Short() {
-		t.Skip("50 MB of JSON")
+		t.Skip("takes seconds, for 50 MB of JSON; runs without -short")
 	}
 	p := StackedDrg2KiBV1_1 + 3
 	params, err := p.Params()

@@ -28,12 +28,18 @@ import (
 // sentinel of this package; for values that no statement has, the errors of [Statement.Validate];
 // context.Cause(ctx) if ctx ends first.
 func (c *C1) Check(ctx context.Context, workers int) error {
+	if c == nil {
+		return ErrNil
+	}
 	return c.check(ctx, 0, len(c.Partitions), workers)
 }
 
 // CheckPartition is [C1.Check] for partition k alone. A partition that is not there answers an error
 // that wraps [ErrCount].
 func (c *C1) CheckPartition(ctx context.Context, k, workers int) error {
+	if c == nil {
+		return ErrNil
+	}
 	if k < 0 || k >= len(c.Partitions) {
 		return fmt.Errorf("%w: no partition %d of %d", ErrCount, k, len(c.Partitions))
 	}

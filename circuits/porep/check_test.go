@@ -13,6 +13,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/circuits/gadget"
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -159,7 +160,7 @@ func TestCircuits(t *testing.T) {
 		require.Len(t, circuits, v.Partitions)
 		for k, c := range circuits {
 			require.Equal(t, d.Params, c.Params)
-			require.Equal(t, v.PublicInputs[k], hexesLE([][]fr.Element{c.Public})[0])
+			require.Equal(t, v.PublicInputs[k], circuittest.HexesLE([][]fr.Element{c.Public})[0])
 			require.Equal(t, c.Public[:3], []fr.Element{c.ReplicaID, c.CommD, c.CommR})
 			require.Equal(t, c.CommR, gadget.HashSealed([]fr.Element{c.CommC, c.CommRLast}))
 			require.Len(t, c.Challenges, d.Params.Challenges)
@@ -170,7 +171,7 @@ func TestCircuits(t *testing.T) {
 // The damaged prover inputs of invalid/porep.json: what the reference refuses is refused here, before
 // anything is proved.
 func TestInvalidWitnesses(t *testing.T) {
-	cases := loadJSON[struct {
+	cases := circuittest.LoadJSON[struct {
 		Witnesses []struct {
 			Name    string
 			Verdict any

@@ -25,8 +25,12 @@ type Circuit struct {
 	Public []fr.Element
 }
 
-// Blank is a circuit without values, for recording and key generation.
+// Blank is a circuit without values, for recording and key generation. With parameters that are not valid it is one that
+// Synthesize refuses.
 func Blank(p Params) *Circuit {
+	if p.Validate() != nil {
+		return &Circuit{Params: p}
+	}
 	c := &Circuit{Params: p, Challenges: make([]Challenge, p.Challenges)}
 	for i := range c.Challenges {
 		c.Challenges[i] = blankChallenge(p)
@@ -62,15 +66,20 @@ func (p Params) dataLevels() []int {
 	return levels
 }
 
-// Name names the constraint system and its key, for instance "porep-32GiB".
-func (c *Circuit) Name() string { return c.Params.Name() }
+// Name names the constraint system and its key, for instance "porep-32GiB". That of nil is empty.
+func (c *Circuit) Name() string {
+	if c == nil {
+		return ""
+	}
+	return c.Params.Name()
+}
 
 // ErrBlank reports that a blank circuit was asked for its statement.
 var ErrBlank = errors.New("porep: blank circuit has no public inputs")
 
 // PublicInputs are the statement's public inputs without ONE (§5.5).
 func (c *Circuit) PublicInputs() ([]fr.Element, error) {
-	if c.Public == nil {
+	if c == nil || c.Public == nil {
 		return nil, ErrBlank
 	}
 	return c.Public, nil
@@ -194,6 +203,9 @@ func wordBits(ws []pce.Word) []pce.Bit {
 // validate makes sure that the vanilla proofs have the shape that the parameters demand, because rows
 // follow from the shape.
 func (c *Circuit) validate() error {
+	if c == nil {
+		return ErrNil
+	}
 	p := c.Params
 	if err := p.Validate(); err != nil {
 		return err

@@ -1,12 +1,7 @@
 package porep
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"flag"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,56 +9,12 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
 	"github.com/gocuzk/cuzk/pce"
 )
 
 var slow = flag.Bool("slow", false, "run the checks that take minutes")
-
-// r1cs is what the reference says of a circuit's rows.
-type r1cs struct {
-	Circuit    string `json:"circuit"`
-	SectorSize string `json:"sector_size"`
-	Rows       int    `json:"rows"`
-	Inputs     int    `json:"inputs"`
-	Aux        int    `json:"aux"`
-	SHA256     string `json:"sha256"`
-	SHA256Full string `json:"sha256_full"`
-	NNZA       uint64 `json:"nnz_a"`
-	NNZB       uint64 `json:"nnz_b"`
-	NNZC       uint64 `json:"nnz_c"`
-	DensityA   int    `json:"density_a_aux"`
-	DensityB   int    `json:"density_b_aux"`
-	DensityBIn int    `json:"density_b_inputs"`
-}
-
-func reference(t *testing.T, circuit, size string) r1cs {
-	t.Helper()
-	data, err := os.ReadFile("../../testdata/r1cs-digests.json")
-	require.NoError(t, err)
-	var list []r1cs
-	require.NoError(t, json.Unmarshal(data, &list))
-	i := slices.IndexFunc(list, func(d r1cs) bool { return d.Circuit == circuit && (size == "" || d.SectorSize == size) })
-	require.GreaterOrEqual(t, i, 0)
-	return list[i]
-}
-
-// requireRows records a circuit and compares rows, counts and densities with the reference's.
-func requireRows(t *testing.T, want r1cs, s func(pce.Builder) error, o *pce.RecordOptions) {
-	t.Helper()
-	sys, err := pce.Record(t.Context(), want.Circuit, s, o)
-	require.NoError(t, err)
-	d, err := sys.R1CSDigest(t.Context())
-	require.NoError(t, err)
-	c, l := sys.Counts(), sys.Layout()
-	require.Equal(t, want, r1cs{
-		Circuit: want.Circuit, SectorSize: want.SectorSize, Rows: c.Rows, Inputs: c.Inputs, Aux: c.Aux,
-		SHA256: hex.EncodeToString(d.SHA256[:]), SHA256Full: hex.EncodeToString(d.SHA256Full[:]),
-		NNZA: d.NonZero[0], NNZB: d.NonZero[1], NNZC: d.NonZero[2],
-		DensityA: l.Densities.AAux.Count(), DensityB: l.Densities.BAux.Count(), DensityBIn: l.Densities.BInput.Count(),
-	})
-	require.Zero(t, d.ZeroTerms)
-}
 
 func TestRowsEqualReference(t *testing.T) {
 	if testing.Short() {
@@ -77,7 +28,7 @@ func TestRowsEqualReference(t *testing.T) {
 		p, err := ParamsFor(size)
 		require.NoError(t, err)
 		t.Run(p.Name(), func(t *testing.T) {
-			requireRows(t, reference(t, "porep", sectorsize.Format(size)), Blank(p).Synthesize, nil)
+			circuittest.RequireRows(t, "porep", sectorsize.Format(size), Blank(p).Synthesize, nil)
 		})
 	}
 }
@@ -89,7 +40,7 @@ func TestEveryBlockInstance(t *testing.T) {
 	}
 	p, err := ParamsFor(2 << 10)
 	require.NoError(t, err)
-	requireRows(t, reference(t, "porep", "2KiB"), Blank(p).Synthesize, &pce.RecordOptions{VerifyBlocks: true})
+	circuittest.RequireRows(t, "porep", "2KiB", Blank(p).Synthesize, &pce.RecordOptions{VerifyBlocks: true})
 }
 
 func TestGadgetRowsEqualReference(t *testing.T) {
@@ -97,17 +48,17 @@ func TestGadgetRowsEqualReference(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	t.Run("prefix", func(t *testing.T) {
-		requireRows(t, reference(t, "gadget:porep-prefix", ""), func(b pce.Builder) error {
+		circuittest.RequireRows(t, "gadget:porep-prefix", "", func(b pce.Builder) error {
 			new(Circuit).prefix(b)
 			return nil
 		}, nil)
 	})
 	t.Run("test circuit", func(t *testing.T) {
 		p := Params{SectorSize: 8 * 32, Shape: Shape{Base: 8}, Layers: 2, Partitions: 1, Challenges: 1}
-		requireRows(t, reference(t, "gadget:porep-test", ""), Blank(p).Synthesize, nil)
+		circuittest.RequireRows(t, "gadget:porep-test", "", Blank(p).Synthesize, nil)
 	})
 	t.Run("create_label", func(t *testing.T) {
-		requireRows(t, reference(t, "gadget:create_label", ""), func(b pce.Builder) error {
+		circuittest.RequireRows(t, "gadget:create_label", "", func(b pce.Builder) error {
 			parents := make([]number, totalParents)
 			for i := range parents {
 				parents[i] = streamNumber(b)
@@ -141,29 +92,11 @@ func vectorCircuit(t testing.TB, name string) *Circuit {
 	return circuits[0]
 }
 
-func elementsDigest(values []fr.Element) string {
-	h := sha256.New()
-	for _, v := range values {
-		var b [fr.Bytes]byte
-		fr.LittleEndian.PutElement(&b, v)
-		h.Write(b[:])
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // TestWitnessEqualsReference makes the witness of every vector and compares inputs, private variables
 // and the values of all rows with the reference's, and the circuit's public inputs with those computed
 // from chain values.
 func TestWitnessEqualsReference(t *testing.T) {
-	type digests struct {
-		Rows   int    `json:"rows_full"`
-		Inputs string `json:"sha256_inputs"`
-		Aux    string `json:"sha256_aux"`
-		A      string `json:"sha256_a"`
-		B      string `json:"sha256_b"`
-		C      string `json:"sha256_c"`
-	}
-	want := loadJSON[map[string]digests](t, "witness.json")
+	want := circuittest.LoadJSON[map[string]circuittest.Witness](t, "witness.json")
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
@@ -181,17 +114,7 @@ func TestWitnessEqualsReference(t *testing.T) {
 			require.Equal(t, public, w.Inputs[1:])
 			sys, err := pce.Record(ctx, c.Name(), Blank(c.Params).Synthesize, nil)
 			require.NoError(t, err)
-			abc := [3][]fr.Element{}
-			for m := range abc {
-				abc[m] = make([]fr.Element, sys.FullRows())
-			}
-			require.NoError(t, sys.Eval(ctx, w, abc[0], abc[1], abc[2]))
-			aux := make([]fr.Element, sys.Counts().Aux)
-			require.NoError(t, sys.Layout().Expand(w, aux))
-			require.Equal(t, want[name], digests{
-				Rows: sys.FullRows(), Inputs: elementsDigest(w.Inputs), Aux: elementsDigest(aux),
-				A: elementsDigest(abc[0]), B: elementsDigest(abc[1]), C: elementsDigest(abc[2]),
-			})
+			circuittest.RequireWitness(t, want[name], sys, w, true)
 		})
 	}
 }
@@ -201,21 +124,8 @@ func TestDirectEqualsBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	ctx, c := t.Context(), vectorCircuit(t, "porep")
-	w, err := pce.MakeWitness(ctx, c.Synthesize, nil)
-	require.NoError(t, err)
-	slowWitness, rows, err := pce.Direct(ctx, c.Synthesize)
-	require.NoError(t, err)
-	require.Equal(t, slowWitness, w)
-	sys, err := pce.Record(ctx, c.Name(), Blank(c.Params).Synthesize, nil)
-	require.NoError(t, err)
-	require.Equal(t, sys.Layout(), rows.Layout)
-	abc := [3][]fr.Element{}
-	for m := range abc {
-		abc[m] = make([]fr.Element, sys.FullRows())
-	}
-	require.NoError(t, sys.Eval(ctx, w, abc[0], abc[1], abc[2]))
-	require.Equal(t, [3][]fr.Element{rows.A, rows.B, rows.C}, abc)
+	c := vectorCircuit(t, "porep")
+	circuittest.RequireDirect(t, c.Synthesize, Blank(c.Params).Synthesize)
 }
 
 // TestCheckNamesTheRow: no row of a real sector is unsatisfied, and one altered value, wherever it is,
@@ -224,27 +134,11 @@ func TestCheckNamesTheRow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	ctx, c := t.Context(), vectorCircuit(t, "porep")
-	require.NoError(t, pce.Check(ctx, c.Synthesize))
-	w, err := pce.MakeWitness(ctx, c.Synthesize, nil)
-	require.NoError(t, err)
-	r := rand.New(rand.NewPCG(1, 2))
 	tries := 3
 	if *slow {
 		tries = 100
 	}
-	for range tries {
-		bad := *w
-		bad.Bits, bad.Dense = slices.Clone(w.Bits), slices.Clone(w.Dense)
-		if i := r.IntN(w.NumBits + len(w.Dense)); i < w.NumBits {
-			bad.Bits[i/64] ^= 1 << (i % 64)
-		} else {
-			bad.Dense[i-w.NumBits].SetRandom()
-		}
-		var re *pce.RowError
-		require.ErrorAs(t, pce.CheckWitness(ctx, c.Synthesize, &bad), &re)
-		require.NotEmpty(t, re.Path)
-	}
+	circuittest.RequireRowsNamed(t, vectorCircuit(t, "porep").Synthesize, tries)
 }
 
 // TestShapeIsChecked: rows follow from the shape of the vanilla proofs, so a wrong shape is refused.

@@ -71,7 +71,13 @@ func (e *encoder) elements(v []fr.Element) { e.list(len(v), func(i int) { e.elem
 // EncodeJSON writes c as the reference serialises its phase-1 output (spec §8.2), without Lotus's wrapper.
 // The labels within labeling proofs, which decoding drops, are made again from the columns, so a decoded
 // document comes out as it was.
+//
+// Besides those of w, errors wrap [ErrNil], [ErrParams], or [ErrCount] for a C1 without the shape of its parameters, all
+// labels included.
 func (c *C1) EncodeJSON(w io.Writer) error {
+	if err := c.encodable(w); err != nil {
+		return err
+	}
 	e := &encoder{w: w}
 	e.object(
 		field{"registered_proof", func() { e.out = strconv.AppendQuote(e.out, c.Proof.String()) }},
@@ -98,8 +104,32 @@ func (c *C1) EncodeJSON(w io.Writer) error {
 	return nil
 }
 
-// EncodeLotus writes c in Lotus's wrapper.
+// encodable refuses what there is no document of.
+func (c *C1) encodable(w io.Writer) error {
+	if c == nil || w == nil {
+		return ErrNil
+	}
+	if err := c.Params.Validate(); err != nil {
+		return err
+	}
+	if err := c.shaped(); err != nil {
+		return err
+	}
+	for k, p := range c.Partitions {
+		for i := range p {
+			if n := len(p[i].Labels); n != c.Params.Layers {
+				return fmt.Errorf("%w: partition %d challenge %d: %d labels, want %d", ErrCount, k, i, n, c.Params.Layers)
+			}
+		}
+	}
+	return nil
+}
+
+// EncodeLotus writes c in Lotus's wrapper. Errors as for [C1.EncodeJSON].
 func (c *C1) EncodeLotus(w io.Writer, sector uint64) error {
+	if err := c.encodable(w); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, `{"SectorNum":%d,"Phase1Out":"`, sector)
 	b64 := base64.NewEncoder(base64.StdEncoding, out)

@@ -8,6 +8,7 @@ import (
 
 // What is wrong with a statement, its parameters or a proof type.
 var (
+	ErrNil          = errors.New("porep: nil instead of a statement, phase-1 output, circuit, reader or writer")
 	ErrSectorSize   = errors.New("porep: wrong sector size")
 	ErrParams       = errors.New("porep: impossible parameters")
 	ErrProofType    = errors.New("porep: unknown registered proof")
@@ -113,5 +114,10 @@ func (e *CheckError) Error() string {
 // Unwrap returns Err.
 func (e *CheckError) Unwrap() error { return e.Err }
 
-// bare is the text of an error without this package's prefix, for use inside a longer message.
-func bare(err error) string { return strings.TrimPrefix(err.Error(), "porep: ") }
+// bare is the text of an error without this package's prefix, for use inside a longer message; "" for nil.
+func bare(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), "porep: ")
+}

@@ -15,7 +15,7 @@ type number [8]pce.Word
 //
 // The layer is a constant in the hashed message, so each layer has rows of its own.
 func createLabel(b pce.Builder, replicaID number, parents []number, layer int, node [2]pce.Word) pce.Num {
-	in := []pce.Arg{node[0], node[1]}
+	in := append(make([]pce.Arg, 0, 2+8*(1+len(parents))), node[0], node[1])
 	for _, n := range append([]number{replicaID}, parents...) {
 		for _, w := range n {
 			in = append(in, w)
@@ -36,7 +36,7 @@ func createLabel(b pce.Builder, replicaID number, parents []number, layer int, n
 // labelMessage is the preimage in big-endian words: replica id, layer, node, zeros up to 64 bytes,
 // then the parents' labels over and over until there are 37.
 func labelMessage(replicaID, parents []pce.Word, layer int, node [2]pce.Word) []pce.Word {
-	message := gadget.SwapBytes(replicaID)
+	message := append(make([]pce.Word, 0, 8*(2+totalParents)), gadget.SwapBytes(replicaID)...)
 	message = append(message, pce.ConstWord(uint32(layer)), node[1], node[0])
 	for len(message) < 16 {
 		message = append(message, pce.ConstWord(0))

@@ -65,8 +65,13 @@ func (p Params) Validate() error {
 func (p Params) LogNodes() int { return bits.Len64(p.Nodes()) - 1 }
 
 // Levels are the arities of the levels of trees C and R from the leaves to the root: the base levels,
-// then sub and top if there are any (spec §4). The parameters must be valid.
-func (p Params) Levels() []int { return p.Shape.Levels(p.LogNodes()) }
+// then sub and top if there are any (spec §4); nil for parameters that are not valid.
+func (p Params) Levels() []int {
+	if p.Validate() != nil {
+		return nil
+	}
+	return p.Shape.Levels(p.LogNodes())
+}
 
 // PublicInputCount is the number of public inputs of a partition without ONE: replica_id, comm_d,
 // comm_r and 18 for each challenge (spec §5.5).

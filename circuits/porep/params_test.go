@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
 )
 
@@ -30,7 +31,7 @@ func TestParamsFor(t *testing.T) {
 		{"32GiB", 30, "8-8-0", 9, 11, 10, 18},
 		{"64GiB", 31, "8-8-2", 9, 11, 10, 18},
 	} {
-		size := mustSize(t, c.size)
+		size := circuittest.Size(t, c.size)
 		require.Equal(t, size, sizes[i])
 		p, err := ParamsFor(size)
 		require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestCacheName(t *testing.T) {
 		"32GiB":  "82a357d2f2ca81dc",
 		"64GiB":  "96f1b4a04c5c51e4",
 	} {
-		p, err := ParamsFor(mustSize(t, size))
+		p, err := ParamsFor(circuittest.Size(t, size))
 		require.NoError(t, err)
 		prefix := "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-" + p.Shape.String() + "-sha256_hasher-"
 		require.True(t, strings.HasPrefix(p.CacheName(), prefix+hash), p.CacheName())

@@ -37,7 +37,7 @@ func ProverID(actor uint64) [32]byte {
 //
 // # Errors
 //
-// A [FieldError] that wraps [ErrZero] or [ErrNonCanonical]; an error that wraps [ErrProofType],
+// A [FieldError] that wraps [ErrZero] or [ErrNonCanonical]; an error that wraps [ErrNil], [ErrProofType],
 // [ErrUnsupported] or [ErrParams].
 func (s *Statement) Validate() error {
 	_, err := s.claim()
@@ -45,8 +45,11 @@ func (s *Statement) Validate() error {
 }
 
 // ReplicaID is the identity of the replica, from which its labels and challenges follow: SHA-256 of
-// prover id, sector number (big-endian), ticket, comm_d and PoRep id, the top two bits cleared.
+// prover id, sector number (big-endian), ticket, comm_d and PoRep id, the top two bits cleared. That of nil is zero.
 func (s *Statement) ReplicaID() [32]byte {
+	if s == nil {
+		return [32]byte{}
+	}
 	h := sha256.New()
 	h.Write(s.ProverID[:])
 	h.Write(binary.BigEndian.AppendUint64(nil, s.SectorNumber))
@@ -85,6 +88,9 @@ func (s *Statement) PublicInputs() ([][]fr.Element, error) {
 
 // claim validates the statement and resolves it.
 func (s *Statement) claim() (*claim, error) {
+	if s == nil {
+		return nil, ErrNil
+	}
 	return newClaim(s.Proof, s.Params, s.ReplicaID(), s.CommR, s.CommD, s.Seed)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 // Public inputs of the vectors from chain values alone.
@@ -25,7 +27,7 @@ func TestStatementVectors(t *testing.T) {
 			require.NoError(t, s.Validate())
 			in, err := s.PublicInputs()
 			require.NoError(t, err)
-			require.Equal(t, v.PublicInputs, hexesLE(in))
+			require.Equal(t, v.PublicInputs, circuittest.HexesLE(in))
 			if len(v.Challenges) != 0 {
 				var want [][]uint64
 				require.NoError(t, json.Unmarshal(v.Challenges, &want))
@@ -57,7 +59,7 @@ type sealInputs struct {
 
 // Statements of 15 registered proofs up to 64 GiB, non-interactive ones among them.
 func TestStatementsOfAllSizes(t *testing.T) {
-	for _, v := range loadJSON[[]sealInputs](t, "seal-inputs.json.zst") {
+	for _, v := range circuittest.LoadJSON[[]sealInputs](t, "seal-inputs.json.zst") {
 		t.Run(v.RegisteredProof, func(t *testing.T) {
 			s := v.statement(t)
 			require.Equal(t, v.RegisteredProofNumber, int(s.Proof))
@@ -75,7 +77,7 @@ func TestStatementsOfAllSizes(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, v.FirstPartition, hexesLE(in)[0])
+			require.Equal(t, v.FirstPartition, circuittest.HexesLE(in)[0])
 			for k := range in {
 				require.Equal(t, v.SHA256PerPartition[k], sha256LE(in[k]))
 			}
@@ -143,7 +145,7 @@ func TestStatementRefusals(t *testing.T) {
 func TestInvalidStatements(t *testing.T) {
 	good, err := loadVector(t, "porep").statement(t).PublicInputs()
 	require.NoError(t, err)
-	cases := loadJSON[struct {
+	cases := circuittest.LoadJSON[struct {
 		Statements []struct {
 			Name, Error string
 			Verdict     any
@@ -164,7 +166,7 @@ func TestInvalidStatements(t *testing.T) {
 			}
 			require.Equal(t, false, c.Verdict)
 			require.NoError(t, err)
-			require.NotEqual(t, hexesLE(good), hexesLE(in))
+			require.NotEqual(t, circuittest.HexesLE(good), circuittest.HexesLE(in))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/circuits/gadget"
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 func errorsIs(err, target error) bool { return errors.Is(err, target) }
@@ -152,7 +153,7 @@ func TestNilVanilla(t *testing.T) {
 // The damaged prover inputs of the reference. Here none of them gets as far as a proof: a trailing
 // byte is refused and a comm_r_last that does not fit is found before anything is proved.
 func TestInvalidWitnesses(t *testing.T) {
-	cases := loadJSON[invalid](t, "invalid.json")["window-post"].Witnesses
+	cases := circuittest.LoadJSON[invalid](t, "invalid.json")["window-post"].Witnesses
 	require.Len(t, cases, 10)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {

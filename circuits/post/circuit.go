@@ -38,8 +38,12 @@ type origin struct {
 	slots  []slot
 }
 
-// Blank is a circuit without values, for recording and key generation. p must be valid.
+// Blank is a circuit without values, for recording and key generation. With parameters that are not valid it is one that
+// Synthesize refuses.
 func Blank(p Params) *Circuit {
+	if p.Validate() != nil {
+		return &Circuit{Params: p}
+	}
 	c := &Circuit{Params: p, Sectors: make([]SectorProof, p.Sectors)}
 	path := gadget.BlankPath(p.Levels())
 	paths := make([]MerklePath, p.Challenges)
@@ -74,15 +78,20 @@ func (s *Statement) Circuits(proofs []*Vanilla) ([]*Circuit, error) {
 	return out, nil
 }
 
-// Name names the constraint system and its key, for instance "window-post-32GiB".
-func (c *Circuit) Name() string { return c.Params.Name() }
+// Name names the constraint system and its key, for instance "window-post-32GiB". That of nil is empty.
+func (c *Circuit) Name() string {
+	if c == nil {
+		return ""
+	}
+	return c.Params.Name()
+}
 
 // ErrBlank reports that a blank circuit was asked for its statement.
 var ErrBlank = errors.New("post: blank circuit has no public inputs")
 
 // PublicInputs are the statement's public inputs without ONE (§6.3).
 func (c *Circuit) PublicInputs() ([]fr.Element, error) {
-	if c.Public == nil {
+	if c == nil || c.Public == nil {
 		return nil, ErrBlank
 	}
 	return c.Public, nil
@@ -98,7 +107,7 @@ func (c *Circuit) PublicInputs() ([]fr.Element, error) {
 // pce.MakeWitness.
 func (c *Circuit) Witness(ctx context.Context, o *pce.WitnessOptions) (*pce.Witness, error) {
 	w, err := pce.MakeWitness(ctx, c.Synthesize, o)
-	if err == nil || c.origin == nil || ctx.Err() != nil {
+	if err == nil || c == nil || c.origin == nil || ctx.Err() != nil {
 		return w, err
 	}
 	if e := c.origin.check(ctx); e != nil {
@@ -145,6 +154,9 @@ func (s *SectorProof) synthesize(b pce.Builder) {
 // validate makes sure that the vanilla proofs have the shape that the parameters demand, because rows
 // follow from the shape.
 func (c *Circuit) validate() error {
+	if c == nil {
+		return ErrNil
+	}
 	p := c.Params
 	if err := p.Validate(); err != nil {
 		return err

@@ -1,70 +1,14 @@
 package post
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"math/rand/v2"
-	"os"
-	"slices"
 	"testing"
 
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
-	"github.com/gocuzk/cuzk/internal/vanilla"
 	"github.com/gocuzk/cuzk/pce"
 )
-
-// r1cs is what the reference says of a circuit's rows.
-type r1cs struct {
-	Circuit    string `json:"circuit"`
-	SectorSize string `json:"sector_size"`
-	Rows       int    `json:"rows"`
-	Inputs     int    `json:"inputs"`
-	Aux        int    `json:"aux"`
-	SHA256     string `json:"sha256"`
-	SHA256Full string `json:"sha256_full"`
-	NNZA       uint64 `json:"nnz_a"`
-	NNZB       uint64 `json:"nnz_b"`
-	NNZC       uint64 `json:"nnz_c"`
-	ZeroTerms  uint64 `json:"zero_terms"`
-	DensityA   int    `json:"density_a_aux"`
-	DensityB   int    `json:"density_b_aux"`
-	DensityBIn int    `json:"density_b_inputs"`
-}
-
-// reference is the reference's entry for a circuit; ok is false if it has none.
-func reference(t *testing.T, circuit, size string) (d r1cs, ok bool) {
-	t.Helper()
-	data, err := os.ReadFile("../../testdata/r1cs-digests.json")
-	require.NoError(t, err)
-	var list []r1cs
-	require.NoError(t, json.Unmarshal(data, &list))
-	i := slices.IndexFunc(list, func(d r1cs) bool { return d.Circuit == circuit && d.SectorSize == size })
-	if i < 0 {
-		return d, false
-	}
-	return list[i], true
-}
-
-// requireRows records a circuit and compares rows, counts and densities with the reference's.
-func requireRows(t *testing.T, want r1cs, s func(pce.Builder) error, o *pce.RecordOptions) {
-	t.Helper()
-	sys, err := pce.Record(t.Context(), want.Circuit, s, o)
-	require.NoError(t, err)
-	d, err := sys.R1CSDigest(t.Context())
-	require.NoError(t, err)
-	c, l := sys.Counts(), sys.Layout()
-	require.Equal(t, want, r1cs{
-		Circuit: want.Circuit, SectorSize: want.SectorSize, Rows: c.Rows, Inputs: c.Inputs, Aux: c.Aux,
-		SHA256: hex.EncodeToString(d.SHA256[:]), SHA256Full: hex.EncodeToString(d.SHA256Full[:]),
-		NNZA: d.NonZero[0], NNZB: d.NonZero[1], NNZC: d.NonZero[2], ZeroTerms: d.ZeroTerms,
-		DensityA: l.Densities.AAux.Count(), DensityB: l.Densities.BAux.Count(), DensityBIn: l.Densities.BInput.Count(),
-	})
-}
 
 // TestRowsEqualReference compares every row of every sector size; WindowPoSt of 32 and 64 GiB, of 125
 // and 130 million rows, with -slow.
@@ -78,12 +22,12 @@ func TestRowsEqualReference(t *testing.T) {
 					t.Skip("takes long; runs without -short, the largest with -slow")
 				}
 				t.Parallel()
-				want, ok := reference(t, k.String()+"-post", sectorsize.Format(size))
-				if !ok {
+				circuit, size := k.String()+"-post", sectorsize.Format(size)
+				if _, ok := circuittest.Reference(t, circuit, size); !ok {
 					requireCounts(t, p)
 					return
 				}
-				requireRows(t, want, Blank(p).Synthesize, nil)
+				circuittest.RequireRows(t, circuit, size, Blank(p).Synthesize, nil)
 			})
 		}
 	}
@@ -109,18 +53,8 @@ func requireCounts(t *testing.T, p Params) {
 // TestGadgetRowsEqualReference: three sectors of five challenges over 64 leaves; every instance of
 // every block is compared.
 func TestGadgetRowsEqualReference(t *testing.T) {
-	want, ok := reference(t, "gadget:post-test", "")
-	require.True(t, ok)
 	p := Params{Kind: Window, SectorSize: 64 * 32, Shape: Shape{Base: 8}, Sectors: 3, Challenges: 5}
-	requireRows(t, want, Blank(p).Synthesize, &pce.RecordOptions{VerifyBlocks: true})
-}
-
-// countingWriter counts bytes.
-type countingWriter int
-
-func (c *countingWriter) Write(b []byte) (int, error) {
-	*c += countingWriter(len(b))
-	return len(b), nil
+	circuittest.RequireRows(t, "gadget:post-test", "", Blank(p).Synthesize, &pce.RecordOptions{VerifyBlocks: true})
 }
 
 // TestSystemIsSmall: 2,349 sectors are stored as one.
@@ -131,40 +65,15 @@ func TestSystemIsSmall(t *testing.T) {
 	for _, size := range []uint64{32 << 30, 64 << 30} {
 		p, err := ParamsFor(Window, size)
 		require.NoError(t, err)
-		sys, err := pce.Record(t.Context(), p.Name(), Blank(p).Synthesize, nil)
-		require.NoError(t, err)
-		var n countingWriter
-		_, err = sys.WriteTo(&n)
-		require.NoError(t, err)
-		require.Less(t, int(n), 5_000_000)
-		want, ok := reference(t, "window-post", sectorsize.Format(size))
-		require.True(t, ok)
-		require.Equal(t, [3]int{want.Rows, want.Inputs, want.Aux}, [3]int{sys.Counts().Rows, sys.Counts().Inputs, sys.Counts().Aux})
+		circuittest.RequireSmall(t, "window-post", sectorsize.Format(size), Blank(p).Synthesize, 5_000_000)
 	}
-}
-
-func elementsDigest(values []fr.Element) string {
-	h := sha256.New()
-	for _, v := range values {
-		b := vanilla.Bytes(v)
-		h.Write(b[:])
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // TestWitnessEqualsReference makes the witness of every partition of every vector and compares inputs,
 // private variables and the values of all rows with the reference's, and the circuit's public inputs
 // with those computed from chain values.
 func TestWitnessEqualsReference(t *testing.T) {
-	type digests struct {
-		Rows   int    `json:"rows_full"`
-		Inputs string `json:"sha256_inputs"`
-		Aux    string `json:"sha256_aux"`
-		A      string `json:"sha256_a"`
-		B      string `json:"sha256_b"`
-		C      string `json:"sha256_c"`
-	}
-	want := loadJSON[map[string][]digests](t, "witness.json")
+	want := circuittest.LoadJSON[map[string][]circuittest.Witness](t, "witness.json")
 	names := vectorNames()
 	if testing.Short() {
 		names = names[:1]
@@ -189,17 +98,7 @@ func TestWitnessEqualsReference(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, public[k], own)
 			require.Equal(t, own, w.Inputs[1:])
-			abc := [3][]fr.Element{}
-			for m := range abc {
-				abc[m] = make([]fr.Element, sys.FullRows())
-			}
-			require.NoError(t, sys.Eval(ctx, w, abc[0], abc[1], abc[2]))
-			aux := make([]fr.Element, sys.Counts().Aux)
-			require.NoError(t, sys.Layout().Expand(w, aux))
-			require.Equal(t, want[name][k], digests{
-				Rows: sys.FullRows(), Inputs: elementsDigest(w.Inputs), Aux: elementsDigest(aux),
-				A: elementsDigest(abc[0]), B: elementsDigest(abc[1]), C: elementsDigest(abc[2]),
-			}, "%s partition %d", name, k)
+			circuittest.RequireWitness(t, want[name][k], sys, w, true)
 		}
 	}
 }
@@ -210,23 +109,7 @@ func TestDirectEqualsBlocks(t *testing.T) {
 	s, proofs := decodeVector(t, "window-post")
 	circuits, err := s.Circuits(proofs)
 	require.NoError(t, err)
-	ctx, c := t.Context(), circuits[2]
-	w, err := pce.MakeWitness(ctx, c.Synthesize, nil)
-	require.NoError(t, err)
-	direct, rows, err := pce.Direct(ctx, c.Synthesize)
-	require.NoError(t, err)
-	require.Equal(t, direct, w)
-	sys, err := pce.Record(ctx, c.Name(), c.Synthesize, nil)
-	require.NoError(t, err)
-	require.Equal(t, sys.Layout(), rows.Layout)
-	blank, err := pce.Record(ctx, c.Name(), Blank(c.Params).Synthesize, nil)
-	require.NoError(t, err)
-	var one, other bytes.Buffer
-	_, err = sys.WriteTo(&one)
-	require.NoError(t, err)
-	_, err = blank.WriteTo(&other)
-	require.NoError(t, err)
-	require.Equal(t, one.Bytes(), other.Bytes())
+	circuittest.RequireDirect(t, circuits[2].Synthesize, Blank(circuits[2].Params).Synthesize)
 }
 
 // TestCheckNamesTheRow: no row of a real partition is unsatisfied, and one altered value, wherever it
@@ -235,27 +118,11 @@ func TestCheckNamesTheRow(t *testing.T) {
 	s, proofs := decodeVector(t, "window-post")
 	circuits, err := s.Circuits(proofs)
 	require.NoError(t, err)
-	ctx, c := t.Context(), circuits[0]
-	require.NoError(t, pce.Check(ctx, c.Synthesize))
-	w, err := pce.MakeWitness(ctx, c.Synthesize, nil)
-	require.NoError(t, err)
-	r := rand.New(rand.NewPCG(1, 2))
 	tries := 20
 	if testing.Short() {
 		tries = 3
 	}
-	for range tries {
-		bad := *w
-		bad.Bits, bad.Dense = slices.Clone(w.Bits), slices.Clone(w.Dense)
-		if i := r.IntN(w.NumBits + len(w.Dense)); i < w.NumBits {
-			bad.Bits[i/64] ^= 1 << (i % 64)
-		} else {
-			bad.Dense[i-w.NumBits].SetRandom()
-		}
-		var re *pce.RowError
-		require.ErrorAs(t, pce.CheckWitness(ctx, c.Synthesize, &bad), &re)
-		require.NotEmpty(t, re.Path)
-	}
+	circuittest.RequireRowsNamed(t, circuits[0].Synthesize, tries)
 }
 
 // TestShapeIsChecked: rows follow from the shape of the vanilla proofs, so a wrong shape is refused.

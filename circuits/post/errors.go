@@ -10,6 +10,7 @@ import (
 
 // What is wrong with a statement, its parameters or a proof type.
 var (
+	ErrNil            = errors.New("post: no statement or circuit, but a nil pointer")
 	ErrSectorSize     = errors.New("post: wrong sector size")
 	ErrParams         = errors.New("post: impossible parameters")
 	ErrProofType      = errors.New("post: unknown registered proof")

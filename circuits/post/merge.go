@@ -28,7 +28,7 @@ func Merge(parts []Proof) (Proof, error) {
 		return Proof{}, err
 	}
 	if t.Kind() == Winning && len(parts) != 1 {
-		return Proof{}, fmt.Errorf("%w: %d partitions of %v", ErrProofLength, len(parts), t)
+		return Proof{}, fmt.Errorf("post: %w: %d partitions of %v", ErrProofLength, len(parts), t)
 	}
 	joined, err := vanilla.Join(bytes)
 	if err != nil {
@@ -41,7 +41,7 @@ func Merge(parts []Proof) (Proof, error) {
 // statement has. They share p's memory. Errors wrap [ErrMixed] or [ErrProofLength], or are those of
 // [Statement.Validate].
 func (s *Statement) Split(p Proof) ([][]byte, error) {
-	if p.Type != s.Proof {
+	if s != nil && p.Type != s.Proof {
 		return nil, fmt.Errorf("%w: proof is %v, statement %v", ErrMixed, p.Type, s.Proof)
 	}
 	n, err := s.PartitionCount()

@@ -94,9 +94,13 @@ func (p Params) Validate() error {
 // Nodes is the number of 32-byte nodes of a sector.
 func (p Params) Nodes() uint64 { return p.SectorSize / 32 }
 
-// Levels are the arities of the levels of tree R from the leaves to the root. The parameters must be
-// valid.
-func (p Params) Levels() []int { return p.Shape.Levels(bits.Len64(p.Nodes()) - 1) }
+// Levels are the arities of the levels of tree R from the leaves to the root; nil for parameters that are not valid.
+func (p Params) Levels() []int {
+	if p.Validate() != nil {
+		return nil
+	}
+	return p.Shape.Levels(bits.Len64(p.Nodes()) - 1)
+}
 
 // PathsPerProof is how many inclusion proofs a sector's vanilla proof has.
 func (p Params) PathsPerProof() int { return p.Challenges * p.repeats() }
@@ -110,7 +114,12 @@ func (p Params) repeats() int {
 }
 
 // SectorsPerPartition is how many different sectors a partition holds: 1 for WinningPoSt.
-func (p Params) SectorsPerPartition() int { return p.Sectors / p.repeats() }
+func (p Params) SectorsPerPartition() int {
+	if p.Kind == Winning {
+		return 1
+	}
+	return p.Sectors
+}
 
 // VanillaSize is the size of a sector's vanilla proof in bytes: 24,960 for WindowPoSt of 32 GiB.
 func (p Params) VanillaSize() int {

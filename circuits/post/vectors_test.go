@@ -1,28 +1,15 @@
 package post
 
 import (
-	"encoding/hex"
-	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 var slow = flag.Bool("slow", false, "run the checks that take minutes")
-
-// hex32 is 32 bytes, hex in JSON.
-type hex32 [32]byte
-
-func (h *hex32) UnmarshalText(text []byte) error {
-	b, err := hex.DecodeString(string(text))
-	copy(h[:], b)
-	return err
-}
 
 // vector is the statement of a test vector and what the reference derives from it.
 type vector struct {
@@ -34,15 +21,15 @@ type vector struct {
 	SectorsPerPartition   int    `json:"sectors_per_partition"`
 	ChallengesPerSector   int    `json:"challenges_per_sector"`
 	Partitions            int
-	Randomness            hex32
+	Randomness            circuittest.Hex32
 	Sectors               []struct {
-		ID         uint64 `json:"sector_id"`
-		CommR      hex32  `json:"comm_r"`
+		ID         uint64            `json:"sector_id"`
+		CommR      circuittest.Hex32 `json:"comm_r"`
 		Challenges []uint64
 		Bytes      int `json:"vanilla_bytes"`
 	}
-	ProverID     hex32      `json:"prover_id"`
-	PublicInputs [][]string `json:"public_inputs_le"`
+	ProverID     circuittest.Hex32 `json:"prover_id"`
+	PublicInputs [][]string        `json:"public_inputs_le"`
 
 	// Of a WinningPoSt: all sectors, and the positions of those that are proved.
 	Eligible []struct {
@@ -58,7 +45,7 @@ func vectorNames() []string {
 
 func loadVector(t testing.TB, name string) *vector {
 	t.Helper()
-	return loadJSON[*vector](t, name+".json.zst")
+	return circuittest.LoadJSON[*vector](t, name+".json.zst")
 }
 
 // statement of v. Sizes without a registered proof have the parameters of theirs and the rules of the
@@ -94,7 +81,7 @@ func params(t testing.TB, s *Statement) Params {
 // blobs are the vanilla proofs of a vector as bytes.
 func blobs(t testing.TB, name string) [][]byte {
 	t.Helper()
-	all := testdata(t, name+".vanilla.bin.zst")
+	all := circuittest.Testdata(t, name+".vanilla.bin.zst")
 	var out [][]byte
 	for _, s := range loadVector(t, name).Sectors {
 		out = append(out, all[:s.Bytes:s.Bytes])
@@ -111,37 +98,4 @@ func decodeVector(t testing.TB, name string) (*Statement, []*Vanilla) {
 	proofs, err := DecodeAll(params(t, s), blobs(t, name))
 	require.NoError(t, err)
 	return s, proofs
-}
-
-// loadJSON reads a file of testdata, decompressed if it is a .zst.
-func loadJSON[T any](t testing.TB, name string) (v T) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal(testdata(t, name), &v))
-	return v
-}
-
-// testdata is the content of a file of testdata, decompressed if it is a .zst.
-func testdata(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
-	if filepath.Ext(name) != ".zst" {
-		return b
-	}
-	d, err := zstd.NewReader(nil)
-	require.NoError(t, err)
-	defer d.Close()
-	b, err = d.DecodeAll(b, nil)
-	require.NoError(t, err)
-	return b
-}
-
-func hexesLE(in [][]fr.Element) [][]string {
-	out := make([][]string, len(in))
-	for k := range in {
-		for _, e := range in[k] {
-			out[k] = append(out[k], show(e))
-		}
-	}
-	return out
 }

@@ -13,8 +13,8 @@ import (
 // Check computes everything that the circuits of s will assert, without a circuit: that there is a
 // vanilla proof for each partition, in order, and that in each of them
 //
-//   - the paths are those of the challenged nodes, and lead to comm_d_new and to one old and one new root;
-//   - comm_r_old and comm_r_new are the hashes of comm_c and these roots;
+//   - comm_r_old and comm_r_new are the hashes of comm_c and one old and one new root;
+//   - the paths are those of the challenged nodes, and lead to comm_d_new and to these roots;
 //   - a new leaf is the old one plus the data times rho;
 //   - the apex leaves are nodes of the data tree.
 //
@@ -106,14 +106,18 @@ func rootField(i int, name string, shape Shape) string {
 	return field(i, name) + ".data." + shape.Variant() + ".root"
 }
 
-// match checks everything but the hashes of the sealed trees: which nodes the paths are of, that their
-// roots agree, the encoding, and the data tree if it is of SHA-256.
+// match checks everything but the hashes of the sealed trees: the commitments, which nodes the paths are of, that their
+// roots agree, the encoding, and the data tree if it is of SHA-256. Commitments come first, because challenges and
+// encoding depend on them.
 func (p *partition) match() error {
 	if p.proof == nil {
 		return p.fail(-1, "", ErrShape, "nil")
 	}
 	if err := p.proof.validate(p.params); err != nil {
 		return p.fail(-1, "", ErrShape, "%v", err)
+	}
+	if err := p.commitments(); err != nil {
+		return err
 	}
 	for i := range p.proof.Challenges {
 		for _, check := range []func(int, *Challenge) error{p.positions, p.roots, p.encoding, p.data} {
@@ -164,13 +168,24 @@ func (p *partition) roots(i int, c *Challenge) error {
 
 // encoding checks the new leaf (§7.7).
 func (p *partition) encoding(i int, c *Challenge) error {
-	want := p.rho(p.nodes[i])
-	want.Mul(&want, &c.DNew.Leaf)
-	want.Add(&want, &c.ROld.Leaf)
-	if got := c.RNew.Leaf; got != want {
-		return p.fail(i, field(i, "proof_r_new")+".data."+p.params.Shape.Variant()+".leaf", ErrLabel, "%s, want %s", show(got), show(want))
+	got, want := c.RNew.Leaf, p.newLeaf(i, c, p.params.H)
+	if got == want {
+		return nil
 	}
-	return nil
+	at := field(i, "proof_r_new") + ".data." + p.params.Shape.Variant() + ".leaf"
+	for _, h := range p.params.Heights {
+		if got == p.newLeaf(i, c, h) {
+			return p.fail(i, at, ErrHeight, "h is %d, want %d", h, p.params.H)
+		}
+	}
+	return p.fail(i, at, ErrLabel, "%s, want %s", show(got), show(want))
+}
+
+// newLeaf is what the old leaf and the data make with a value of h.
+func (p *partition) newLeaf(i int, c *Challenge, h int) fr.Element {
+	leaf := p.rho(p.nodes[i], h)
+	leaf.Mul(&leaf, &c.DNew.Leaf)
+	return *leaf.Add(&leaf, &c.ROld.Leaf)
 }
 
 // data checks a path in the data tree and that it passes through its apex leaf. The circuit takes the
@@ -214,16 +229,12 @@ func (p *partition) apex() error {
 	return nil
 }
 
-// checkHashes checks the hashes of the sealed trees: challenge by challenge, and after the challenges of
-// a partition its commitments, which are looked at with sound roots then.
+// checkHashes checks the hashes of the sealed trees, challenge by challenge.
 func checkHashes(ctx context.Context, all []*partition, workers int) error {
-	per := all[0].params.Challenges + 1
+	per := all[0].params.Challenges
 	return vanilla.FirstError(ctx, len(all)*per, workers, func(n int) error {
-		p := all[n/per]
-		if i := n % per; i < per-1 {
-			return p.paths(i, &p.proof.Challenges[i])
-		}
-		return p.commitments()
+		p, i := all[n/per], n%per
+		return p.paths(i, &p.proof.Challenges[i])
 	})
 }
 
@@ -243,6 +254,8 @@ func (p *partition) paths(i int, c *Challenge) error {
 	return nil
 }
 
+// commitments checks the commitments against the roots of the first challenge, with which [partition.roots] compares the
+// others'.
 func (p *partition) commitments() error {
 	first := &p.proof.Challenges[0]
 	for _, f := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/circuits/gadget"
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 // checkAll is the answer of Check, which Circuits and Witness must give as well.
@@ -72,9 +73,9 @@ func TestCheckRelations(t *testing.T) {
 			ch.DNew.Root = ch.DNew.Climb(gadget.HashData)
 		}, 4, "challenge_proofs[4].proof_d_new.data.Single.root", ErrRoot},
 		"comm_c":      {func(_ *Statement, v *Vanilla, _ *Challenge) { bump(&v.CommC) }, -1, "comm_r_old", ErrCommR},
-		"comm_r_old":  {func(s *Statement, _ *Vanilla, _ *Challenge) { s.CommROld[0] ^= 1 }, 0, "challenge_proofs[0].proof_r_new.data.Single.leaf", ErrLabel},
+		"comm_r_old":  {func(s *Statement, _ *Vanilla, _ *Challenge) { s.CommROld[0] ^= 1 }, -1, "comm_r_old", ErrCommR},
 		"comm_d_new":  {func(s *Statement, _ *Vanilla, _ *Challenge) { s.CommDNew[0] ^= 1 }, 0, "challenge_proofs[0].proof_d_new.data.Single.root", ErrRoot},
-		"comm_r_new":  {func(s *Statement, _ *Vanilla, _ *Challenge) { s.CommRNew[0] ^= 1 }, 1, "challenge_proofs[1].proof_r_old", ErrChallenge},
+		"comm_r_new":  {func(s *Statement, _ *Vanilla, _ *Challenge) { s.CommRNew[0] ^= 1 }, -1, "comm_r_new", ErrCommR},
 		"challenges":  {func(_ *Statement, v *Vanilla, _ *Challenge) { v.Challenges = v.Challenges[1:] }, -1, "", ErrShape},
 		"apex leaves": {func(_ *Statement, v *Vanilla, _ *Challenge) { v.ApexLeaves = nil }, -1, "", ErrShape},
 		"no levels":   {func(_ *Statement, _ *Vanilla, ch *Challenge) { ch.RNew.Levels = nil }, -1, "", ErrShape},
@@ -129,7 +130,9 @@ func TestPartitions(t *testing.T) {
 	require.ErrorIs(t, checkAll(t, s, proofs[:1]), ErrMissing)
 	require.ErrorIs(t, checkAll(t, s, append(proofs, proofs[0])), ErrMissing)
 	require.ErrorIs(t, checkAll(t, s, nil), ErrMissing)
-	require.ErrorIs(t, checkAll(t, s, []*Vanilla{proofs[0], nil}), ErrShape)
+	none := checkAll(t, s, []*Vanilla{proofs[0], nil})
+	require.ErrorIs(t, none, ErrShape)
+	require.EqualError(t, none, "update: check: partition 1: vanilla proof of another shape: nil")
 	for _, k := range []int{-1, 2} {
 		require.ErrorIs(t, s.CheckPartition(t.Context(), k, proofs[0], 1), ErrNoPartition)
 		_, err := s.Circuit(k, proofs[0])
@@ -173,7 +176,7 @@ func TestCheckCancelled(t *testing.T) {
 
 // The damaged prover inputs of the reference are refused before anything is proved.
 func TestInvalidWitnesses(t *testing.T) {
-	cases := loadJSON[invalid](t, "invalid.json").Witnesses
+	cases := circuittest.LoadJSON[invalid](t, "invalid.json").Witnesses
 	require.Len(t, cases, 3)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {

@@ -28,8 +28,12 @@ type Circuit struct {
 	origin *partition // what the circuit was made from; nil if it was put together by hand
 }
 
-// Blank is a circuit without values, for recording and key generation. p must be valid.
+// Blank is a circuit without values, for recording and key generation. With parameters that are not valid it is one that
+// Synthesize refuses.
 func Blank(p Params) *Circuit {
+	if p.Validate() != nil {
+		return &Circuit{Params: p}
+	}
 	c := &Circuit{Params: p, Vanilla: Vanilla{
 		ApexLeaves: make([]fr.Element, p.ApexLeaves), Challenges: make([]Challenge, p.Challenges),
 	}}
@@ -42,7 +46,7 @@ func Blank(p Params) *Circuit {
 
 // Circuits are the circuits of all partitions of s, in order, with their witnesses and public inputs.
 // They share the vanilla proofs' memory. They are satisfied if [Statement.Check] is content; Circuits
-// itself makes all its checks but those of the sealed trees' hashes, which [Circuit.Witness] makes up
+// itself makes all its checks but those of the sealed trees' paths, which [Circuit.Witness] makes up
 // for.
 //
 // Errors as for [Statement.Check].
@@ -74,15 +78,20 @@ func (p *partition) circuit() *Circuit {
 	}
 }
 
-// Name names the constraint system and its key, for instance "update-32GiB".
-func (c *Circuit) Name() string { return c.Params.Name() }
+// Name names the constraint system and its key, for instance "update-32GiB". That of nil is empty.
+func (c *Circuit) Name() string {
+	if c == nil {
+		return ""
+	}
+	return c.Params.Name()
+}
 
 // ErrBlank reports that a blank circuit was asked for its statement.
 var ErrBlank = errors.New("update: blank circuit has no public inputs")
 
 // PublicInputs are the statement's public inputs without ONE (§7.2).
 func (c *Circuit) PublicInputs() ([]fr.Element, error) {
-	if c.Public == nil {
+	if c == nil || c.Public == nil {
 		return nil, ErrBlank
 	}
 	return c.Public, nil
@@ -98,7 +107,7 @@ func (c *Circuit) PublicInputs() ([]fr.Element, error) {
 // pce.MakeWitness.
 func (c *Circuit) Witness(ctx context.Context, o *pce.WitnessOptions) (*pce.Witness, error) {
 	w, err := pce.MakeWitness(ctx, c.Synthesize, o)
-	if err == nil || c.origin == nil || ctx.Err() != nil {
+	if err == nil || c == nil || c.origin == nil || ctx.Err() != nil {
 		return w, err
 	}
 	if e := checkHashes(ctx, []*partition{c.origin}, 0); e != nil {
@@ -110,6 +119,9 @@ func (c *Circuit) Witness(ctx context.Context, o *pce.WitnessOptions) (*pce.Witn
 // validate makes sure that the vanilla proof has the shape that the parameters demand, because rows
 // follow from the shape.
 func (c *Circuit) validate() error {
+	if c == nil {
+		return ErrNil
+	}
 	p := c.Params
 	if err := p.Validate(); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 // What is wrong with a statement, its parameters or a proof type.
 var (
+	ErrNil          = errors.New("update: no statement or circuit, but a nil pointer")
 	ErrSectorSize   = errors.New("update: wrong sector size")
 	ErrParams       = errors.New("update: impossible parameters")
 	ErrProofType    = errors.New("update: unknown registered proof")
@@ -37,6 +38,7 @@ var (
 	ErrApex          = errors.New("update: apex leaves do not fit the data tree")
 	ErrPartitionPath = errors.New("update: another path from the partition to the root than the rest")
 	ErrLabel         = errors.New("update: new leaf is not the old one plus the encoded data")
+	ErrHeight        = errors.New("update: new leaf is encoded with another h")
 	ErrCommR         = errors.New("update: comm_r is not the hash of comm_c and the root")
 )
 
@@ -81,7 +83,7 @@ type CheckError struct {
 	Partition int
 	Challenge int // of the partition; −1 if it concerns the partition as a whole
 	// Field is the way to the part from the vanilla proof, for instance
-	// "challenge_proofs[3].proof_d_new", or a commitment of the statement.
+	// "challenge_proofs[3].proof_d_new", or a commitment of the statement. It is empty for the proof as a whole.
 	Field string
 	Err   error // wraps a sentinel of this package, with the values
 }
@@ -91,7 +93,10 @@ func (e *CheckError) Error() string {
 	if e.Challenge >= 0 {
 		at = fmt.Sprintf(" challenge %d", e.Challenge)
 	}
-	return fmt.Sprintf("update: check: partition %d%s: %s: %v", e.Partition, at, e.Field, bare(e.Err))
+	if e.Field != "" {
+		at += ": " + e.Field
+	}
+	return fmt.Sprintf("update: check: partition %d%s: %v", e.Partition, at, bare(e.Err))
 }
 
 // Unwrap returns Err.

@@ -168,9 +168,16 @@ func (p Params) hSelect() uint64 { return 1 << slices.Index(p.Heights[:], p.H) }
 // selector is the first public input of partition k: its number and the choice of h (§7.1).
 func (p Params) selector(k int) uint64 { return uint64(k) | p.hSelect()<<p.logPartitions() }
 
-// Levels are the arities of the levels of the sealed trees from the leaves to the root. The parameters
-// must be valid, here and below.
-func (p Params) Levels() []int { return p.Shape.Levels(p.LogNodes()) }
+// Levels are the arities of the levels of the sealed trees from the leaves to the root; nil for parameters that are not
+// valid.
+func (p Params) Levels() []int { return p.levels(p.Shape) }
+
+func (p Params) levels(s Shape) []int {
+	if p.Validate() != nil {
+		return nil
+	}
+	return s.Levels(p.LogNodes())
+}
 
 // DataShape is the shape of the data tree.
 func (p Params) DataShape() Shape {
@@ -180,8 +187,9 @@ func (p Params) DataShape() Shape {
 	return Shape{Base: 2}
 }
 
-// DataLevels are the arities of the levels of the data tree from the leaves to the root.
-func (p Params) DataLevels() []int { return p.DataShape().Levels(p.LogNodes()) }
+// DataLevels are the arities of the levels of the data tree from the leaves to the root; nil for parameters that are not
+// valid.
+func (p Params) DataLevels() []int { return p.levels(p.DataShape()) }
 
 // VanillaSize is the size of a partition's vanilla proof in bytes: 561,768 for 32 GiB.
 func (p Params) VanillaSize() int {

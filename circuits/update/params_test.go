@@ -6,15 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/internal/circuittest"
 	"github.com/gocuzk/cuzk/internal/sectorsize"
 )
-
-func mustSize(t testing.TB, s string) uint64 {
-	t.Helper()
-	n, err := sectorsize.Parse(s)
-	require.NoError(t, err)
-	return n
-}
 
 // The tables of spec §7.1 and §7.5.
 func TestParamsFor(t *testing.T) {
@@ -37,7 +31,7 @@ func TestParamsFor(t *testing.T) {
 		{"32GiB", "8-8-0", 30, 16, 86, 128, 10, 8, 561768},
 		{"64GiB", "8-8-2", 31, 16, 86, 128, 10, 8, 575528},
 	} {
-		size := mustSize(t, c.size)
+		size := circuittest.Size(t, c.size)
 		require.Equal(t, size, sizes[i])
 		p, err := ParamsFor(Sha256, size)
 		require.NoError(t, err)
@@ -63,7 +57,7 @@ func TestParamsFor(t *testing.T) {
 		size               string
 		drawn, per, number int
 	}{{"512MiB", 20, 12, 8}, {"32GiB", 26, 9, 10}, {"64GiB", 27, 9, 10}, {"16MiB", 17, 14, 1}} {
-		p, err := ParamsFor(Sha256, mustSize(t, c.size))
+		p, err := ParamsFor(Sha256, circuittest.Size(t, c.size))
 		require.NoError(t, err)
 		require.Equal(t, []int{c.drawn, c.per, c.number}, []int{p.drawnBits(), p.perDigest(), p.digests()})
 	}
@@ -119,7 +113,7 @@ func TestCacheName(t *testing.T) {
 		"64GiB":  "102e1444a7e9a97e",
 	} {
 		for v, infix := range map[Variant]string{Sha256: "", Poseidon: "-poseidon"} {
-			p, err := ParamsFor(v, mustSize(t, size))
+			p, err := ParamsFor(v, circuittest.Size(t, size))
 			require.NoError(t, err)
 			prefix := "v28-empty-sector-update" + infix + "-merkletree-poseidon_hasher-" + p.Shape.String() + "-"
 			require.True(t, strings.HasPrefix(p.CacheName(), prefix+hash), p.CacheName())

@@ -26,7 +26,7 @@ type Statement struct {
 //
 // # Errors
 //
-// A [FieldError] that wraps [ErrNonCanonical]; an error that wraps [ErrProofType] or [ErrParams].
+// A [FieldError] that wraps [ErrNonCanonical]; an error that wraps [ErrNil], [ErrProofType] or [ErrParams].
 func (s *Statement) Validate() error {
 	_, err := s.claim()
 	return err
@@ -111,6 +111,9 @@ type claim struct {
 }
 
 func (s *Statement) claim() (*claim, error) {
+	if s == nil {
+		return nil, ErrNil
+	}
 	c := &claim{random: randomness()}
 	var err error
 	if c.params, err = s.Proof.Params(); err != nil {
@@ -165,9 +168,9 @@ func bitsOf(words [4]uint64, at, n int) uint64 {
 	return v & (1<<n - 1)
 }
 
-// rho is the factor of the data in the encoding of a node (§7.7).
-func (c *claim) rho(node uint64) fr.Element {
-	high := fr.NewElement(node >> (c.params.LogNodes() - c.params.H))
+// rho is the factor of the data in the encoding of a node with a value of h (§7.7).
+func (c *claim) rho(node uint64, h int) fr.Element {
+	high := fr.NewElement(node >> (c.params.LogNodes() - h))
 	return c.random.Hash([]fr.Element{c.phi, high})
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocuzk/cuzk/internal/circuittest"
 )
 
 // Public inputs of the vectors from chain values alone.
@@ -22,7 +24,7 @@ func TestStatementVectors(t *testing.T) {
 		require.Equal(t, v.H, params(t, s).H)
 		in, err := s.PublicInputs()
 		require.NoError(t, err)
-		require.Equal(t, v.PublicInputs, hexesLE(in))
+		require.Equal(t, v.PublicInputs, circuittest.HexesLE(in))
 	}
 }
 
@@ -95,9 +97,9 @@ type invalid struct {
 		Name, Error string
 		Verdict     any
 		Change      struct {
-			CommROld hex32 `json:"comm_r_old"`
-			CommRNew hex32 `json:"comm_r_new"`
-			CommDNew hex32 `json:"comm_d_new"`
+			CommROld circuittest.Hex32 `json:"comm_r_old"`
+			CommRNew circuittest.Hex32 `json:"comm_r_new"`
+			CommDNew circuittest.Hex32 `json:"comm_d_new"`
 		}
 	}
 	Witnesses []struct {
@@ -112,7 +114,7 @@ type invalid struct {
 func TestInvalidStatements(t *testing.T) {
 	good, err := loadVector(t, "snap-deals").statement(t).PublicInputs()
 	require.NoError(t, err)
-	cases := loadJSON[invalid](t, "invalid.json").Statements
+	cases := circuittest.LoadJSON[invalid](t, "invalid.json").Statements
 	require.Len(t, cases, 7)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -125,7 +127,7 @@ func TestInvalidStatements(t *testing.T) {
 			}
 			require.Equal(t, false, c.Verdict)
 			require.NoError(t, err)
-			require.NotEqual(t, fmt.Sprint(hexesLE(good)), fmt.Sprint(hexesLE(in)))
+			require.NotEqual(t, fmt.Sprint(circuittest.HexesLE(good)), fmt.Sprint(circuittest.HexesLE(in)))
 		})
 	}
 }

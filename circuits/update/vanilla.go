@@ -84,8 +84,11 @@ func decodeError(partition int, err error) error {
 	return &DecodeError{Partition: partition, Path: e.Path, Offset: e.Offset, Err: e.Err}
 }
 
-// Append appends the bytes that [Decode] reads for parameters p.
+// Append appends the bytes that [Decode] reads for parameters p; nothing if v is nil.
 func (v *Vanilla) Append(dst []byte, p Params) []byte {
+	if v == nil {
+		return dst
+	}
 	dst = vanilla.AppendElement(dst, v.CommC)
 	if p.Variant == Sha256 {
 		dst = vanilla.AppendElements(dst, v.ApexLeaves)

@@ -56,6 +56,10 @@ func requireError(t *testing.T, code int, args []string, texts ...string) {
 	}
 }
 
+func gpuSingle() []string {
+	return []string{"single", "--type", "window-post", "--synthetic", "2KiB", "--device", "0"}
+}
+
 func TestUsageErrors(t *testing.T) {
 	for _, x := range []struct {
 		args []string
@@ -70,6 +74,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"single", "--type", "porep", "--c1", c1File, "more"}, `unexpected argument "more"`},
 		{[]string{"single", "--miner", "-1"}, "invalid value"},
 		{[]string{"single", "--nonsense"}, "flag provided but not defined"},
+		{append(gpuSingle(), "--memory-mib", "-5"), "--memory-mib is -5, want 1 to 8796093022207"},
+		{append(gpuSingle(), "--memory-mib", "17592186044416"), "--memory-mib is 17592186044416, want 1 to"}, // 2^64 bytes
 		{[]string{"setup", "--type", "porep"}, "--size is missing"},
 		{[]string{"record", "--type", "PoRep", "--size", "2KiB"}, `--type is "PoRep", want porep, winning-post`},
 		{[]string{"record", "--type", "porep", "--size", "2kib"}, `no porep of size "2kib", only 2KiB, 4KiB`},
@@ -77,12 +83,12 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"r1cs-digest", "--size", "2KiB"}, "--type is missing"},
 		{[]string{"witness", "--type", "porep"}, "one of --c1 and --synthetic is needed"},
 		{[]string{"single", "--type", "update"}, "one of --input and --synthetic is needed"},
-		{[]string{"single", "--type", "update", "--c1", c1File}, "--c1 is not for --type update"},
-		{[]string{"single", "--type", "porep", "--input", c1File}, "--input is not for --type porep"},
-		{[]string{"single", "--type", "window-post", "--synthetic", "2KiB", "--miner", "1"}, "--miner is for --type porep"},
+		{[]string{"single", "--type", "update", "--c1", c1File}, "--c1 is not used with --type update"},
+		{[]string{"single", "--type", "porep", "--input", c1File}, "--input is not used with --type porep"},
+		{[]string{"single", "--type", "window-post", "--synthetic", "2KiB", "--miner", "1"}, "--miner is not used with --type window-post"},
 		{[]string{"eval", "--type", "window-post", "--synthetic", "3KiB"}, `no window-post of size "3KiB", only 2KiB, 8MiB`},
-		{[]string{"eval", "--type", "winning-post", "--synthetic", "2KiB", "--sectors", "1"}, "--sectors is for --type window-post"},
-		{[]string{"synth", "--type", "update", "--size", "2KiB", "--lotus"}, "--lotus is for --type porep"},
+		{[]string{"eval", "--type", "winning-post", "--synthetic", "2KiB", "--sectors", "1"}, "--sectors is not used with --type winning-post"},
+		{[]string{"synth", "--type", "update", "--size", "2KiB", "--lotus"}, "--lotus is not used with --type update"},
 		{[]string{"verify", "--type", "update", "--vk", vkFile, "--proof", proofFile, "--c1", c1File}, "--c1 and --miner are for --type porep"},
 		{[]string{"verify", "--type", "porep", "--vk", vkFile}, "--proof is missing"},
 		{[]string{"verify", "--type", "porep", "--vk", vkFile, "--proof", proofFile}, "either --c1 or --statement"},

@@ -9,7 +9,8 @@
 //	bench synth --type T --size S [--sectors N] [--seed N] [--out FILE]
 //	bench verify --type T (--c1 FILE | --statement FILE) --vk FILE --proof FILE
 //	bench inspect FILE
-//	bench gpu mul|ntt|msm|bits|quotient|spmv|decode|fixed|prove [--log N] [--device NAME] [--runs N] [flags]
+//	bench fleet (--types T,… | --log N) [--jobs N | --minutes M] [--workers N,…] [--winning-every D] [--trace FILE] [flags]
+//	bench gpu mul|ntt|msm|bits|quotient|spmv|decode|fixed|key|prove [--log N] [--device NAME] [--runs N] [flags]
 //
 // T is porep, winning-post, window-post, update or update-poseidon. The input of a porep is a phase-1 output. That of the
 // others is JSON, which synth writes: what the chain knows, as hex, and the vanilla proofs that the reference's API returns,

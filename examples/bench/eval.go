@@ -44,6 +44,9 @@ func eval(ctx context.Context, e *env, args []string) error {
 		if err := checkStatement(in); err != nil {
 			return fmt.Errorf("%s: %w", src.name(), err)
 		}
+		if n := in.partitions(); *partition < 0 || *partition >= n {
+			return fmt.Errorf("%s: no partition %d of %d", src.name(), *partition, n)
+		}
 		return nil
 	})
 	if err != nil {

@@ -56,6 +56,23 @@ func (f *flags) given(name string) (given bool) {
 	return given
 }
 
+// rule says whether a command looks at a flag, and if not, because of which other flag.
+type rule struct {
+	flag string
+	used bool
+	with string // for instance "--type update"
+}
+
+// refuseUnused returns an error for the first flag on the command line that the command would not look at.
+func (f *flags) refuseUnused(rules ...rule) error {
+	for _, r := range rules {
+		if !r.used && f.given(r.flag) {
+			return usagef("%s: --%s is not used with %s", f.Name(), r.flag, r.with)
+		}
+	}
+	return nil
+}
+
 // require returns an error for the first flag that was not given a value.
 func (f *flags) require(names ...string) error {
 	for _, name := range names {

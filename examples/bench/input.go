@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,91 +39,64 @@ func decodeC1(ctx context.Context, path string) (*porep.C1, error) {
 	return c1, nil
 }
 
-// statementFile is a statement as JSON, what the chain knows about a sector. Byte strings are hex in the order of the APIs.
-// Other fields are ignored, so that the project's test vectors can be used as they are.
-type statementFile struct {
-	RegisteredProof string   `json:"registered_proof"`
-	Miner           *uint64  `json:"miner_actor"`
-	Sector          *uint64  `json:"sector_id"`
-	Ticket          *bytes32 `json:"ticket"`
-	Seed            *bytes32 `json:"seed"`
-	CommR           *bytes32 `json:"comm_r"`
-	CommD           *bytes32 `json:"comm_d"`
-}
-
-// bytes32 is 64 hex digits in JSON.
+// bytes32 is written as 64 hex digits.
 type bytes32 [32]byte
 
-func (b *bytes32) UnmarshalText(text []byte) error {
-	if len(text) != 64 {
-		return fmt.Errorf("%d hex digits, want 64", len(text))
-	}
-	_, err := hex.Decode(b[:], text)
-	return err
-}
-
-// MarshalText writes 64 hex digits.
+// MarshalText implements encoding.TextMarshaler.
 func (b bytes32) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, b[:]), nil }
 
-const (
-	// maxSmallFile bounds files that are read whole: statements of one sector, secrets, proofs.
-	maxSmallFile = 1 << 20
-	// maxInputFile bounds files with vanilla proofs: those of three full partitions of WindowPoSt-32GiB.
-	maxInputFile = 1 << 28
-)
+// maxSmallFile bounds files that are read whole: statements of one sector, secrets, proofs.
+const maxSmallFile = 1 << 20
 
+// readSmall reads a regular file whole.
 func readSmall(path string) ([]byte, error) {
-	return readAtMost(context.Background(), path, maxSmallFile)
-}
-
-// readAtMost reads a regular file whole if it is not longer than limit bytes.
-func readAtMost(ctx context.Context, path string, limit int64) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(contextReader{ctx, f}, limit+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxSmallFile+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s: longer than %d bytes", path, limit)
+	if len(b) > maxSmallFile {
+		return nil, fmt.Errorf("%s: longer than %d bytes", path, maxSmallFile)
 	}
 	return b, nil
 }
 
-func readStatement(path string) (*porep.Statement, error) {
-	b, err := readSmall(path)
-	if err != nil {
-		return nil, err
-	}
-	var f statementFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if f.Miner == nil {
-		return nil, fmt.Errorf("%s: miner_actor is missing", path)
-	}
-	if f.Sector == nil {
-		return nil, fmt.Errorf("%s: sector_id is missing", path)
-	}
-	for _, x := range []struct {
-		name  string
-		value *bytes32
-	}{{"ticket", f.Ticket}, {"seed", f.Seed}, {"comm_r", f.CommR}, {"comm_d", f.CommD}} {
-		if x.value == nil {
-			return nil, fmt.Errorf("%s: %s is missing", path, x.name)
+// readStatement reads a statement as JSON, what the chain knows about a sector. Byte strings are hex in the order of the
+// APIs. Other fields are left out, so that the project's test vectors can be used as they are.
+func readStatement(ctx context.Context, path string) (*porep.Statement, error) {
+	s := &porep.Statement{}
+	var miner uint64
+	err := readJSON(ctx, path, maxSmallFile, toVerify, func(r *jsonReader) error {
+		return r.object(
+			jsonField{"registered_proof", false, proofName(r, &s.Proof, porep.ParseRegisteredProof)},
+			jsonField{"miner_actor", false, into(&miner, r.uint64)},
+			jsonField{"sector_id", false, into(&s.SectorNumber, r.uint64)},
+			jsonField{"ticket", false, into(&s.Ticket, r.bytes32)},
+			jsonField{"seed", false, into(&s.Seed, r.bytes32)},
+			jsonField{"comm_r", false, into(&s.CommR, r.bytes32)},
+			jsonField{"comm_d", false, into(&s.CommD, r.bytes32)},
+		)
+	})
+	s.ProverID = porep.ProverID(miner)
+	return s, err
+}
+
+// proofName reads the name of a registered proof.
+func proofName[P any](r *jsonReader, to *P, parse func(name string) (P, error)) func() error {
+	return func() error {
+		name, err := r.text()
+		if err != nil {
+			return err
 		}
+		if *to, err = parse(name); err != nil {
+			return r.fail("%w", err)
+		}
+		return nil
 	}
-	proof, err := porep.ParseRegisteredProof(f.RegisteredProof)
-	if err != nil {
-		return nil, fmt.Errorf("%s: registered_proof: %w", path, err)
-	}
-	return &porep.Statement{
-		Proof: proof, ProverID: porep.ProverID(*f.Miner), SectorNumber: *f.Sector,
-		Ticket: *f.Ticket, Seed: *f.Seed, CommR: *f.CommR, CommD: *f.CommD,
-	}, nil
 }
 
 // sectorFlags bind a phase-1 output to a sector on the chain.

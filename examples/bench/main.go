@@ -42,6 +42,7 @@ func commands() []command {
 		{"eval", "--type T (--c1 FILE | --input FILE | --synthetic SIZE) [--keep] [--json]", "evaluate and check all rows for a witness", eval},
 		{"synth", "--type T --size S [--seed N] [--sectors N] [--lotus] [--out FILE]", "write the input of a proof about sectors that are made up", synthesize},
 		{"verify", "--type T (--c1 FILE | --statement FILE) --vk FILE --proof FILE", "verify a proof: exit 0 true, 1 false, 2 neither", verify},
+		{"fleet", "(--types T,… | --log N) [--jobs N] [--workers N,…] [flags]", "keep one or more engines busy and measure them: a line of JSON for each number of workers", fleet},
 		{"gpu", strings.Join(gpuOpNames(), "|") + " [flags]", "measure a part of proving, or whole proofs, on a GPU, and check the results: a line of JSON each", gpuMeasure},
 		{"inspect", "[--check] FILE", "say what a file is and what is in it", inspect},
 	}

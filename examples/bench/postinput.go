@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,20 +15,19 @@ import (
 )
 
 // postFile is a proof of spacetime's input as JSON. Byte strings are hex in the order of the APIs, vanilla proofs
-// base64 of what the reference's API returns. Other fields are ignored, so that the project's test vectors can be used
-// as statements.
+// base64 of what the reference's API returns.
 type postFile struct {
 	RegisteredProof string       `json:"registered_proof"`
-	Randomness      *bytes32     `json:"randomness"`
+	Randomness      bytes32      `json:"randomness"`
 	FirstPartition  int          `json:"first_partition,omitempty"`
 	Partitions      int          `json:"partitions,omitempty"` // 0: as many as the sectors fill
 	Sectors         []postSector `json:"sectors"`
 }
 
 type postSector struct {
-	ID      *uint64  `json:"sector_id"`
-	CommR   *bytes32 `json:"comm_r"`
-	Vanilla []byte   `json:"vanilla,omitempty"` // not needed to verify
+	ID      uint64  `json:"sector_id"`
+	CommR   bytes32 `json:"comm_r"`
+	Vanilla []byte  `json:"vanilla"` // not needed to verify
 }
 
 // postInput is the statement of a PoSt and a vanilla proof for each of its sectors.
@@ -37,70 +37,77 @@ type postInput struct {
 	vanilla   []*post.Vanilla
 }
 
-// readPoStFile reads the file and the statement in it.
-func readPoStFile(ctx context.Context, path, kind string) (*postFile, *post.Statement, error) {
-	b, err := readAtMost(ctx, path, maxInputFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	var f postFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	proof, err := post.ParseRegisteredProof(f.RegisteredProof)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: registered_proof: %w", path, err)
-	}
-	if proof.Kind() != postKind(kind) {
-		return nil, nil, fmt.Errorf("%s: registered_proof: %v is no %s", path, proof, kind)
-	}
-	if f.Randomness == nil {
-		return nil, nil, fmt.Errorf("%s: randomness is missing", path)
-	}
-	s := &post.Statement{Proof: proof, Randomness: *f.Randomness, FirstPartition: f.FirstPartition, Partitions: f.Partitions}
-	for i, sector := range f.Sectors {
-		switch {
-		case sector.ID == nil:
-			return nil, nil, fmt.Errorf("%s: sectors[%d].sector_id is missing", path, i)
-		case sector.CommR == nil:
-			return nil, nil, fmt.Errorf("%s: sectors[%d].comm_r is missing", path, i)
+// postDocument is what a postFile has: the statement, and the vanilla proof of each sector or nil.
+type postDocument struct {
+	statement post.Statement
+	vanilla   [][]byte
+}
+
+func readPoStFile(ctx context.Context, path, kind string, u use) (*postDocument, error) {
+	d := &postDocument{}
+	return d, readJSON(ctx, path, maxInputFile, u, func(r *jsonReader) error { return d.read(r, kind) })
+}
+
+// read reads the document of a PoSt of some kind.
+func (d *postDocument) read(r *jsonReader, kind string) error {
+	s := &d.statement
+	parse := func(name string) (post.RegisteredProof, error) {
+		proof, err := post.ParseRegisteredProof(name)
+		if err == nil && proof.Kind() != postKind(kind) {
+			err = fmt.Errorf("%v is no %s", proof, kind)
 		}
-		s.Sectors = append(s.Sectors, post.Sector{ID: *sector.ID, CommR: *sector.CommR})
+		return proof, err
 	}
-	return &f, s, nil
+	return r.object(
+		jsonField{"registered_proof", false, proofName(r, &s.Proof, parse)},
+		jsonField{"randomness", false, into(&s.Randomness, r.bytes32)},
+		jsonField{"first_partition", true, into(&s.FirstPartition, r.count)},
+		jsonField{"partitions", true, into(&s.Partitions, r.count)},
+		jsonField{"sectors", false, func() error { return r.array(maxMadeUp, func(int) error { return d.readSector(r) }) }},
+	)
+}
+
+func (d *postDocument) readSector(r *jsonReader) error {
+	var sector post.Sector
+	var vanilla []byte
+	err := r.object(
+		jsonField{"sector_id", false, into(&sector.ID, r.uint64)},
+		jsonField{"comm_r", false, into(&sector.CommR, r.bytes32)},
+		jsonField{"vanilla", r.use == toVerify, into(&vanilla, r.base64)},
+	)
+	d.statement.Sectors, d.vanilla = append(d.statement.Sectors, sector), append(d.vanilla, vanilla)
+	return err
 }
 
 func readPoSt(ctx context.Context, path, kind string) (*postInput, error) {
-	f, s, err := readPoStFile(ctx, path, kind)
+	d, err := readPoStFile(ctx, path, kind, toProve)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Proof.Params()
+	p, err := d.statement.Proof.Params()
 	if err != nil {
 		return nil, err
 	}
-	var data [][]byte
-	for _, sector := range f.Sectors {
-		data = append(data, sector.Vanilla)
+	vanilla, err := post.DecodeAll(p, d.vanilla)
+	var at *post.DecodeError
+	if errors.As(err, &at) {
+		err = &jsonError{fmt.Sprintf("sectors[%d].vanilla", at.Proof), err}
 	}
-	vanilla, err := post.DecodeAll(p, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &postInput{params: p, statement: s, vanilla: vanilla}, nil
+	return &postInput{params: p, statement: &d.statement, vanilla: vanilla}, nil
 }
 
 // write writes the file that readPoSt reads.
 func (p *postInput) write(w io.Writer) error {
 	s := p.statement
-	randomness := bytes32(s.Randomness)
 	f := postFile{
-		RegisteredProof: s.Proof.String(), Randomness: &randomness, FirstPartition: s.FirstPartition, Partitions: s.Partitions,
+		RegisteredProof: s.Proof.String(), Randomness: s.Randomness, FirstPartition: s.FirstPartition, Partitions: s.Partitions,
 		Sectors: make([]postSector, len(s.Sectors)),
 	}
 	for i, sector := range s.Sectors {
-		commR := bytes32(sector.CommR)
-		f.Sectors[i] = postSector{ID: &sector.ID, CommR: &commR, Vanilla: p.vanilla[i].Append(nil, p.params.Shape)}
+		f.Sectors[i] = postSector{ID: sector.ID, CommR: sector.CommR, Vanilla: p.vanilla[i].Append(nil, p.params.Shape)}
 	}
 	return json.NewEncoder(w).Encode(f)
 }

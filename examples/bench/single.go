@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -44,6 +45,9 @@ type memoryAfter struct {
 	Pinned       int64 `json:"pinned"` // page-locked
 }
 
+// maxMemoryMiB is the most that can be said in bytes.
+const maxMemoryMiB = math.MaxInt64 >> 20
+
 // singleJob is one run of single.
 type singleJob struct {
 	e               *env
@@ -51,6 +55,7 @@ type singleJob struct {
 	paramsDir       string
 	cache           string
 	json            bool
+	backendName     string
 	deviceName      string
 	memoryMiB       int64
 	repeat          int
@@ -64,24 +69,55 @@ type singleJob struct {
 }
 
 func single(ctx context.Context, e *env, args []string) error {
+	f, j := newSingle(e)
+	if err := f.parse(args, 0); err != nil {
+		return err
+	}
+	if err := j.check(f); err != nil {
+		return err
+	}
+	if j.deviceName != "" {
+		d, err := device.Open(j.deviceName, &device.Options{MemoryLimit: j.memoryMiB << 20})
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		j.prover.Device = d
+	}
+	j.phases = newPhases(e, j.json)
+	return j.run(ctx)
+}
+
+// newSingle declares the flags of single.
+func newSingle(e *env) (*flags, *singleJob) {
 	f := newFlags(e, "single")
-	j := singleJob{e: e, source: f.addSource(f.addSector())}
+	j := &singleJob{e: e, source: f.addSource(f.addSector())}
 	f.StringVar(&j.paramsDir, "params", "", "folder with the parameters, under the reference's names or as setup writes them; by default test parameters in the cache folder, made if missing")
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
 	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
-	backend := f.String("backend", "auto", "where to prove: auto, cpu, gpu")
+	f.StringVar(&j.backendName, "backend", "auto", "where to prove: auto, cpu, gpu")
 	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
 	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of the GPU to take, context and kernels included, in MiB; needs --device")
 	f.IntVar(&j.repeat, "repeat", 1, "prove so many times with the same prover; the figures are those of the last")
 	f.BoolVar(&j.json, "json", false, "print one line of JSON")
-	if err := f.parse(args, 0); err != nil {
-		return err
-	}
+	return f, j
+}
+
+// check refuses flags that make no sense, alone or together, and sets what follows from them.
+func (j *singleJob) check(f *flags) (err error) {
 	if err := j.source.check(); err != nil {
 		return err
 	}
-	var err error
-	if j.prover.Backend, err = parseBackend(f, *backend); err != nil {
+	if j.prover.Backend, err = parseBackend(f, j.backendName); err != nil {
+		return err
+	}
+	onCPU := j.prover.Backend == groth16.BackendCPU
+	noCache := j.prover.DisablePCE && j.paramsDir != "" // neither constraint system nor parameters are kept
+	err = f.refuseUnused(
+		rule{"device", !onCPU, "--backend cpu"}, rule{"memory-mib", !onCPU, "--backend cpu"},
+		rule{"cache", !noCache, "--params and --disable-pce"},
+	)
+	if err != nil {
 		return err
 	}
 	if j.cache, err = cacheFolder(j.cache); err != nil {
@@ -90,17 +126,13 @@ func single(ctx context.Context, e *env, args []string) error {
 	if j.repeat < 1 {
 		return usagef("%s: --repeat is %d, want 1 or more", f.Name(), j.repeat)
 	}
-	if j.memoryMiB != 0 && j.deviceName == "" {
+	if f.given("memory-mib") && j.deviceName == "" {
 		return usagef("%s: --memory-mib needs --device", f.Name())
 	}
-	if j.deviceName != "" {
-		if j.prover.Device, err = device.Open(j.deviceName, &device.Options{MemoryLimit: j.memoryMiB << 20}); err != nil {
-			return err
-		}
-		defer j.prover.Device.Close()
+	if f.given("memory-mib") && (j.memoryMiB < 1 || j.memoryMiB > maxMemoryMiB) {
+		return usagef("%s: --memory-mib is %d, want 1 to %d", f.Name(), j.memoryMiB, maxMemoryMiB)
 	}
-	j.phases = newPhases(e, j.json)
-	return j.run(ctx)
+	return nil
 }
 
 func parseBackend(f *flags, name string) (groth16.Backend, error) {
@@ -196,7 +228,7 @@ func (j *singleJob) openKey(ctx context.Context) error {
 		j.e.notef("using INSECURE test parameters %s", files.params)
 	}
 	return j.phases.run("open parameters", func() (err error) {
-		j.key, err = files.open()
+		j.key, err = files.open(ctx)
 		return err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestDamagedCacheIsRepaired(t *testing.T) {
 	var stderr bytes.Buffer
 	system, err := openSystem(t.Context(), &env{io.Discard, &stderr}, cache, porep.Blank(params2KiB(t)))
 	require.NoError(t, err)
-	require.Contains(t, stderr.String(), "recording porep-2KiB anew")
+	require.Contains(t, stderr.String(), "recorded anew\" circuit=porep-2KiB")
 	stderr.Reset()
 	again, err := openSystem(t.Context(), &env{io.Discard, &stderr}, cache, porep.Blank(params2KiB(t)))
 	require.NoError(t, err)
@@ -176,4 +177,52 @@ func readFile(t *testing.T, path string) []byte {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return b
+}
+
+// A flag that a command would not look at is refused, and every flag of single is either always looked at or among those of
+// which this shows a case.
+func TestUnusedFlagsAreRefused(t *testing.T) {
+	shown := map[string]bool{}
+	for _, name := range []string{"type", "params", "disable-pce", "backend", "repeat", "json", "synthetic"} {
+		shown[name] = true // always looked at; synthetic beside a file is refused
+	}
+	porepFile, postFile := []string{"--type", "porep", "--c1", c1File}, []string{"--type", "window-post", "--input", windowPoSt}
+	for _, c := range []struct {
+		flag, value string
+		with        string
+		args        []string
+	}{
+		{"c1", c1File, "--type window-post", postFile},
+		{"input", windowPoSt, "--type porep", porepFile},
+		{"seed", "2", "--input", postFile},
+		{"seed", "2", "--c1", porepFile},
+		{"sectors", "2", "--input", postFile},
+		{"sectors", "2", "--c1", porepFile},
+		{"sectors", "2", "--type porep", []string{"--type", "porep", "--synthetic", "2KiB"}},
+		{"sectors", "1", "--type winning-post", []string{"--type", "winning-post", "--synthetic", "2KiB"}},
+		{"sectors", "1", "--type update", []string{"--type", "update", "--synthetic", "2KiB"}},
+		{"miner", "1000", "--type window-post", postFile},
+		{"sector", "7", "--type window-post", postFile},
+		{"sector", "7", "--type update", []string{"--type", "update", "--synthetic", "2KiB"}},
+		{"device", "0", "--backend cpu", append(porepFile, "--backend", "cpu")},
+		{"memory-mib", "20000", "--backend cpu", append(porepFile, "--backend", "cpu")},
+		{"cache", "folder", "--params and --disable-pce", append(porepFile, "--params", "folder", "--disable-pce")},
+	} {
+		shown[c.flag] = true
+		args := append([]string{"single", "--" + c.flag, c.value}, c.args...)
+		requireError(t, exitUsage, args, "single: --"+c.flag+" is not used with "+c.with)
+	}
+	f, _ := newSingle(&env{io.Discard, io.Discard})
+	f.VisitAll(func(x *flag.Flag) { require.True(t, shown[x.Name], "--%s: no case of it", x.Name) })
+
+	for _, c := range [][]string{
+		{"eval", "--type", "window-post", "--input", windowPoSt, "--sectors", "2"},
+		{"witness", "--type", "update", "--input", snapDeals, "--seed", "2"},
+		{"synth", "--type", "update", "--size", "2KiB", "--sectors", "2"},
+	} {
+		requireError(t, exitUsage, c, c[0]+": --"+strings.TrimPrefix(c[5], "--")+" is not used with --")
+	}
+	for _, n := range []string{"0", "-1", "30001"} {
+		requireError(t, exitUsage, []string{"single", "--type", "window-post", "--synthetic", "2KiB", "--sectors", n}, "--sectors is "+n)
+	}
 }

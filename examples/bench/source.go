@@ -45,37 +45,41 @@ func (f *flags) addSource(sector *sectorFlags) source {
 		flags:     f,
 		kind:      f.addType(),
 		c1:        f.String("c1", "", "of a porep: phase-1 output, as Lotus or the reference writes it"),
-		input:     f.String("input", "", "of the other types: JSON file with the statement and the vanilla proofs, as synth writes it"),
-		synthetic: f.String("synthetic", "", "in place of a file, make up sectors of this size; the statement is true, but nothing is stored in them"),
+		input:     f.String("input", "", "of the other types: JSON with the statement and the vanilla proofs, as synth writes it"),
+		synthetic: f.String("synthetic", "", "in place of a file, make up sectors of this size, in which nothing is stored"),
 		made:      f.addMadeUp(),
 		sector:    sector,
 	}
 }
 
-// check refuses command lines that name no kind and no input, or two.
+// check refuses command lines that name no kind and no input, or two, and flags that are not for them.
 func (s source) check() error {
 	if err := s.checkKind(); err != nil {
 		return err
 	}
-	file, want := s.input, "input"
-	if *s.kind == kindPoRep {
-		file, want = s.c1, "c1"
+	isPoRep, kind := *s.kind == kindPoRep, "--type "+*s.kind
+	if err := s.refuseUnused(rule{"c1", isPoRep, kind}, rule{"input", !isPoRep, kind}); err != nil {
+		return err
 	}
-	for _, name := range []string{"c1", "input"} {
-		if name != want && s.given(name) {
-			return usagef("%s: --%s is not for --type %s", s.Name(), name, *s.kind)
-		}
+	file, path := "input", *s.input
+	if isPoRep {
+		file, path = "c1", *s.c1
 	}
-	if (*file == "") == (*s.synthetic == "") {
-		return usagef("%s: one of --%s and --synthetic is needed", s.Name(), want)
+	isMadeUp := *s.synthetic != ""
+	if (path == "") != isMadeUp {
+		return usagef("%s: one of --%s and --synthetic is needed", s.Name(), file)
 	}
-	if s.sector == nil {
-		return nil
+	err := s.refuseUnused(
+		rule{"seed", isMadeUp, "--" + file}, rule{"sectors", isMadeUp, "--" + file},
+		rule{"miner", isPoRep, kind}, rule{"sector", isPoRep, kind},
+	)
+	if err == nil && isMadeUp {
+		err = s.made.check(s.flags, *s.kind)
 	}
-	if *s.kind != kindPoRep && s.sector.given("miner") {
-		return usagef("%s: --miner is for --type %s", s.Name(), kindPoRep)
+	if err == nil && s.sector != nil {
+		err = s.sector.check()
 	}
-	return s.sector.check()
+	return err
 }
 
 // name is what errors call the input.
@@ -89,7 +93,7 @@ func (s source) name() string {
 // read decodes the file or makes up the sectors.
 func (s source) read(ctx context.Context) (input, error) {
 	if *s.synthetic != "" {
-		return s.made.up(s.flags, *s.kind, *s.synthetic, s.sector)
+		return s.made.up(ctx, s.flags, *s.kind, *s.synthetic, s.sector)
 	}
 	switch *s.kind {
 	case kindPoRep:
@@ -104,14 +108,19 @@ func (s source) read(ctx context.Context) (input, error) {
 	return readUpdate(ctx, *s.input, *s.kind)
 }
 
+// check refuses a number of sectors where there is no choice, or that cannot be.
+func (m madeUp) check(f *flags, kind string) error {
+	if err := f.refuseUnused(rule{"sectors", kind == kindWindowPoSt, "--type " + kind}); err != nil {
+		return err
+	}
+	if n := *m.sectors; f.given("sectors") && (n < 1 || n > maxMadeUp) {
+		return usagef("%s: --sectors is %d, want 1 to %d", f.Name(), n, maxMadeUp)
+	}
+	return nil
+}
+
 // up makes up an input of a size that has a registered proof.
-func (m madeUp) up(f *flags, kind, size string, sector *sectorFlags) (input, error) {
-	if *m.sectors > maxMadeUp {
-		return nil, usagef("%s: --sectors is %d, want at most %d", f.Name(), *m.sectors, maxMadeUp)
-	}
-	if f.given("sectors") && kind != kindWindowPoSt {
-		return nil, usagef("%s: --sectors is for --type %s", f.Name(), kindWindowPoSt)
-	}
+func (m madeUp) up(ctx context.Context, f *flags, kind, size string, sector *sectorFlags) (input, error) {
 	var sizes []uint64
 	for _, p := range update.RegisteredProofs() { // the same sizes for all kinds
 		sizes = append(sizes, p.SectorSize())
@@ -122,17 +131,17 @@ func (m madeUp) up(f *flags, kind, size string, sector *sectorFlags) (input, err
 	}
 	switch kind {
 	case kindPoRep:
-		return m.porep(bytes, sector)
+		return m.porep(ctx, bytes, sector)
 	case kindWinningPoSt, kindWindowPoSt:
-		return m.post(kind, bytes)
+		return m.post(ctx, kind, bytes)
 	}
-	return m.update(kind, bytes)
+	return m.update(ctx, kind, bytes)
 }
 
-func (m madeUp) porep(size uint64, sector *sectorFlags) (input, error) {
+func (m madeUp) porep(ctx context.Context, size uint64, sector *sectorFlags) (input, error) {
 	for _, proof := range porep.RegisteredProofs() {
 		if proof.SectorSize() == size && proof.APIVersion() == porep.APIv1_1 && proof.Feature() == porep.Interactive {
-			c1, err := synth.PoRep(proof, nil, *m.seed)
+			c1, err := synth.PoRep(ctx, proof, nil, *m.seed)
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +151,7 @@ func (m madeUp) porep(size uint64, sector *sectorFlags) (input, error) {
 	return nil, fmt.Errorf("no registered proof for sectors of %d bytes", size)
 }
 
-func (m madeUp) post(kind string, size uint64) (input, error) {
+func (m madeUp) post(ctx context.Context, kind string, size uint64) (input, error) {
 	for _, proof := range post.RegisteredProofs() {
 		if proof.SectorSize() != size || proof.Kind() != postKind(kind) ||
 			proof.Kind() == post.Window && proof.APIVersion() != post.APIv1_2 {
@@ -156,7 +165,7 @@ func (m madeUp) post(kind string, size uint64) (input, error) {
 		if sectors == 0 {
 			sectors = p.SectorsPerPartition()
 		}
-		statement, vanilla, err := synth.PoSt(proof, nil, sectors, *m.seed)
+		statement, vanilla, err := synth.PoSt(ctx, proof, nil, sectors, *m.seed)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +174,7 @@ func (m madeUp) post(kind string, size uint64) (input, error) {
 	return nil, fmt.Errorf("no registered proof for sectors of %d bytes", size)
 }
 
-func (m madeUp) update(kind string, size uint64) (input, error) {
+func (m madeUp) update(ctx context.Context, kind string, size uint64) (input, error) {
 	proof, err := update.RegisteredProofFor(size)
 	if err != nil {
 		return nil, err
@@ -174,7 +183,7 @@ func (m madeUp) update(kind string, size uint64) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	statement, vanilla, err := synth.Update(proof, &p, *m.seed)
+	statement, vanilla, err := synth.Update(ctx, proof, &p, *m.seed)
 	if err != nil {
 		return nil, err
 	}

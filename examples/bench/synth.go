@@ -26,10 +26,13 @@ func synthesize(ctx context.Context, e *env, args []string) error {
 	if err := f.require("size"); err != nil {
 		return err
 	}
-	if *lotus && *kind != kindPoRep {
-		return usagef("synth: --lotus is for --type %s", kindPoRep)
+	if err := f.refuseUnused(rule{"lotus", *kind == kindPoRep, "--type " + *kind}); err != nil {
+		return err
 	}
-	in, err := made.up(f, *kind, *size, nil)
+	if err := made.check(f, *kind); err != nil {
+		return err
+	}
+	in, err := made.up(ctx, f, *kind, *size, nil)
 	if err != nil {
 		return err
 	}

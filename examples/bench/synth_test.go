@@ -68,7 +68,12 @@ func TestEval(t *testing.T) {
 		require.True(t, r.Satisfied)
 		require.Positive(t, r.Rows)
 	}
-	requireError(t, exitFailed, []string{"eval", "--type", "porep", "--c1", c1File, "--partition", "1"}, "partition 1 of 1")
+	for _, k := range []string{"1", "-1"} {
+		args := []string{"eval", "--type", "porep", "--c1", c1File, "--partition", k}
+		requireError(t, exitFailed, args, "no partition "+k+" of 1")
+		_, stdout, _ := bench(t, args...)
+		require.NotContains(t, stdout, "record", "it is judged before")
+	}
 }
 
 func TestRecordJSON(t *testing.T) {

@@ -45,7 +45,7 @@ func TestSynthOfOtherTypes(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 			require.True(t, r.Satisfied)
 		}
-		requireError(t, exitFailed, []string{"eval", "--type", kind, "--input", file, "--partition", "1"}, "partition 1 of 1")
+		requireError(t, exitFailed, []string{"eval", "--type", kind, "--input", file, "--partition", "1"}, "no partition 1 of 1")
 	}
 	require.Len(t, witnessLine(t, "--type", "window-post", "--synthetic", "2KiB", "--sectors", "5").Partitions, 3)
 }
@@ -151,31 +151,31 @@ func TestSingleRefusesBadInputOfOtherTypes(t *testing.T) {
 		change func(f map[string]any)
 		text   string
 	}{
-		"no type":           {"window-post", func(f map[string]any) { delete(f, "registered_proof") }, "registered_proof: post: unknown registered proof"},
+		"no type":           {"window-post", func(f map[string]any) { delete(f, "registered_proof") }, "registered_proof: missing"},
 		"type of another":   {"window-post", func(f map[string]any) { f["registered_proof"] = "StackedDrgWinning2KiBV1" }, "is no window-post"},
-		"no randomness":     {"window-post", func(f map[string]any) { delete(f, "randomness") }, "randomness is missing"},
+		"no randomness":     {"window-post", func(f map[string]any) { delete(f, "randomness") }, "randomness: missing"},
 		"other randomness":  {"window-post", func(f map[string]any) { f["randomness"] = strings.Repeat("00", 32) }, "not the leaf challenged"},
 		"no field element":  {"window-post", func(f map[string]any) { f["randomness"] = strings.Repeat("ff", 32) }, "not a canonical field element"},
-		"no number":         {"window-post", func(f map[string]any) { delete(sector(f, 1), "sector_id") }, "sectors[1].sector_id is missing"},
-		"no comm_r":         {"window-post", func(f map[string]any) { delete(sector(f, 1), "comm_r") }, "sectors[1].comm_r is missing"},
+		"no number":         {"window-post", func(f map[string]any) { delete(sector(f, 1), "sector_id") }, "sectors[1].sector_id: missing"},
+		"no comm_r":         {"window-post", func(f map[string]any) { delete(sector(f, 1), "comm_r") }, "sectors[1].comm_r: missing"},
 		"comm_r of another": {"window-post", func(f map[string]any) { sector(f, 1)["comm_r"] = sector(f, 0)["comm_r"] }, "wrong comm_r"},
 		"duplicate":         {"window-post", func(f map[string]any) { f["sectors"].([]any)[1] = sector(f, 0) }, "sector occurs twice"},
 		"vanilla of another": {"window-post", func(f map[string]any) {
 			sector(f, 1)["vanilla"] = sector(f, 0)["vanilla"]
 		}, "sector occurs twice"},
-		"no vanilla proof": {"window-post", func(f map[string]any) { delete(sector(f, 0), "vanilla") }, "unexpected EOF"},
+		"no vanilla proof": {"window-post", func(f map[string]any) { delete(sector(f, 0), "vanilla") }, "sectors[0].vanilla: missing"},
 		"too many sectors": {"window-post", func(f map[string]any) { f["partitions"] = 1 }, "more sectors than the partitions hold"},
 		"cut short":        {"window-post", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
 		"a byte more":      {"window-post", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
 		"update cut short": {"update", func(f map[string]any) { vanilla(f, cut) }, "unexpected EOF"},
 		"update byte more": {"update", func(f map[string]any) { vanilla(f, longer) }, "data after the end"},
-		"no comm_d_new":    {"update", func(f map[string]any) { delete(f, "comm_d_new") }, "comm_d_new is missing"},
+		"no comm_d_new":    {"update", func(f map[string]any) { delete(f, "comm_d_new") }, "comm_d_new: missing"},
 		"a partition more": {"update", func(f map[string]any) {
 			f["vanilla"] = append(f["vanilla"].([]any), f["vanilla"].([]any)[0])
 		}, "2, want 1"},
-		"no sectors":         {"window-post", func(f map[string]any) { f["sectors"] = []any{} }, ""},
-		"no partition":       {"update", func(f map[string]any) { delete(f, "vanilla") }, "0, want 1"},
-		"other comm_r_old":   {"update", func(f map[string]any) { f["comm_r_old"] = f["comm_r_new"] }, "challenge_proofs[0]"},
+		"no sectors":         {"window-post", func(f map[string]any) { f["sectors"] = []any{} }, "post: no sectors"},
+		"no partition":       {"update", func(f map[string]any) { delete(f, "vanilla") }, "vanilla: missing"},
+		"other comm_r_old":   {"update", func(f map[string]any) { f["comm_r_old"] = f["comm_r_new"] }, "comm_r_old: comm_r is not the hash"},
 		"unknown proof type": {"update", func(f map[string]any) { f["registered_proof"] = "StackedDrg3KiBV1" }, "unknown registered proof"},
 	} {
 		t.Run(name, func(t *testing.T) {

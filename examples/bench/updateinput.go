@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,14 +15,14 @@ import (
 )
 
 // updateFile is the input of an empty sector update as JSON. Byte strings are hex in the order of the APIs, vanilla
-// proofs base64 of what the reference's API returns, one for each partition. Other fields are ignored, so that the
-// project's test vectors can be used as statements. Both variants have the same registered proofs here.
+// proofs base64 of what the reference's API returns, one for each partition. Both variants have the same registered proofs
+// here.
 type updateFile struct {
 	RegisteredProof string   `json:"registered_proof"`
-	CommROld        *bytes32 `json:"comm_r_old"`
-	CommRNew        *bytes32 `json:"comm_r_new"`
-	CommDNew        *bytes32 `json:"comm_d_new"`
-	Vanilla         [][]byte `json:"vanilla,omitempty"` // not needed to verify
+	CommROld        bytes32  `json:"comm_r_old"`
+	CommRNew        bytes32  `json:"comm_r_new"`
+	CommDNew        bytes32  `json:"comm_d_new"`
+	Vanilla         [][]byte `json:"vanilla"` // not needed to verify
 }
 
 // updateInput is the statement of an update and the vanilla proof of each partition.
@@ -31,54 +32,59 @@ type updateInput struct {
 	vanilla   []*update.Vanilla
 }
 
-// readUpdateFile reads the file and the statement in it, whose Params are set.
-func readUpdateFile(ctx context.Context, path, kind string) (*updateFile, *update.Statement, error) {
-	b, err := readAtMost(ctx, path, maxInputFile)
-	if err != nil {
-		return nil, nil, err
+// updateDocument is what an updateFile has: the statement, and the vanilla proofs if there are any.
+type updateDocument struct {
+	statement update.Statement // its Params are set
+	vanilla   [][]byte
+}
+
+func readUpdateFile(ctx context.Context, path, kind string, u use) (*updateDocument, error) {
+	d := &updateDocument{}
+	if err := readJSON(ctx, path, maxInputFile, u, d.read); err != nil {
+		return nil, err
 	}
-	var f updateFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	p, err := update.ParamsFor(updateVariant(kind), d.statement.Proof.SectorSize())
+	d.statement.Params = &p
+	return d, err
+}
+
+func (d *updateDocument) read(r *jsonReader) error {
+	s := &d.statement
+	partition := func(int) error {
+		vanilla, err := r.base64()
+		d.vanilla = append(d.vanilla, vanilla)
+		return err
 	}
-	proof, err := update.ParseRegisteredProof(f.RegisteredProof)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: registered_proof: %w", path, err)
-	}
-	for _, x := range []struct {
-		name  string
-		value *bytes32
-	}{{"comm_r_old", f.CommROld}, {"comm_r_new", f.CommRNew}, {"comm_d_new", f.CommDNew}} {
-		if x.value == nil {
-			return nil, nil, fmt.Errorf("%s: %s is missing", path, x.name)
-		}
-	}
-	p, err := update.ParamsFor(updateVariant(kind), proof.SectorSize())
-	if err != nil {
-		return nil, nil, err
-	}
-	return &f, &update.Statement{
-		Proof: proof, CommROld: *f.CommROld, CommRNew: *f.CommRNew, CommDNew: *f.CommDNew, Params: &p,
-	}, nil
+	return r.object(
+		jsonField{"registered_proof", false, proofName(r, &s.Proof, update.ParseRegisteredProof)},
+		jsonField{"comm_r_old", false, into(&s.CommROld, r.bytes32)},
+		jsonField{"comm_r_new", false, into(&s.CommRNew, r.bytes32)},
+		jsonField{"comm_d_new", false, into(&s.CommDNew, r.bytes32)},
+		jsonField{"vanilla", r.use == toVerify, func() error { return r.array(maxPartitions, partition) }},
+	)
 }
 
 func readUpdate(ctx context.Context, path, kind string) (*updateInput, error) {
-	f, s, err := readUpdateFile(ctx, path, kind)
+	d, err := readUpdateFile(ctx, path, kind, toProve)
 	if err != nil {
 		return nil, err
 	}
-	vanilla, err := update.DecodeAll(*s.Params, f.Vanilla)
+	p := *d.statement.Params
+	vanilla, err := update.DecodeAll(p, d.vanilla)
+	var at *update.DecodeError
+	if errors.As(err, &at) {
+		err = &jsonError{fmt.Sprintf("vanilla[%d]", at.Partition), err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &updateInput{params: *s.Params, statement: s, vanilla: vanilla}, nil
+	return &updateInput{params: p, statement: &d.statement, vanilla: vanilla}, nil
 }
 
 // write writes the file that readUpdate reads.
 func (u *updateInput) write(w io.Writer) error {
 	s := u.statement
-	commROld, commRNew, commDNew := bytes32(s.CommROld), bytes32(s.CommRNew), bytes32(s.CommDNew)
-	f := updateFile{RegisteredProof: s.Proof.String(), CommROld: &commROld, CommRNew: &commRNew, CommDNew: &commDNew}
+	f := updateFile{RegisteredProof: s.Proof.String(), CommROld: s.CommROld, CommRNew: s.CommRNew, CommDNew: s.CommDNew}
 	for _, v := range u.vanilla {
 		f.Vanilla = append(f.Vanilla, v.Append(nil, u.params))
 	}

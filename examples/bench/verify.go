@@ -110,7 +110,7 @@ func (v verification) reader(ctx context.Context) (verifier, error) {
 }
 
 func (v verification) seal(ctx context.Context) (verifier, error) {
-	s, err := readStatement(*v.statement)
+	s, err := readStatement(ctx, *v.statement)
 	if err != nil {
 		return nil, err
 	}
@@ -121,20 +121,22 @@ func (v verification) seal(ctx context.Context) (verifier, error) {
 
 func (v verification) post(ctx context.Context,
 	verify func(context.Context, *groth16.VerifyingKey, *post.Statement, []byte) (bool, error)) (verifier, error) {
-	_, s, err := readPoStFile(ctx, *v.statement, *v.kind)
+	d, err := readPoStFile(ctx, *v.statement, *v.kind, toVerify)
 	if err != nil {
 		return nil, err
 	}
+	s := &d.statement
 	return func(vk *groth16.VerifyingKey, proof []byte) (bool, error) {
 		return verify(ctx, vk, s, proof)
 	}, v.located(s.Normalized().Validate())
 }
 
 func (v verification) update(ctx context.Context) (verifier, error) {
-	_, s, err := readUpdateFile(ctx, *v.statement, *v.kind)
+	d, err := readUpdateFile(ctx, *v.statement, *v.kind, toVerify)
 	if err != nil {
 		return nil, err
 	}
+	s := &d.statement
 	return func(vk *groth16.VerifyingKey, proof []byte) (bool, error) {
 		return cuzk.VerifyUpdate(ctx, vk, s, proof)
 	}, v.located(s.Validate())

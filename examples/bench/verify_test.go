@@ -83,8 +83,8 @@ func TestVerifyMalformed(t *testing.T) {
 		{verifyArgs("statement", proofFile, vkFile, proofFile), "invalid character"},
 		{verifyArgs("statement", changedStatement(t, "registered_proof", "StackedDrg3KiBV1"), vkFile, proofFile), "unknown registered proof"},
 		{verifyArgs("statement", changedStatement(t, "registered_proof", "StackedDrg2KiBV1_2_Feat_NonInteractivePoRep"), vkFile, proofFile), "not supported"},
-		{verifyArgs("statement", changedStatement(t, "seed", nil), vkFile, proofFile), "seed is missing"},
-		{verifyArgs("statement", changedStatement(t, "seed", "00"), vkFile, proofFile), "hex digits"},
+		{verifyArgs("statement", changedStatement(t, "seed", nil), vkFile, proofFile), "seed: null, want a string"},
+		{verifyArgs("statement", changedStatement(t, "seed", "00"), vkFile, proofFile), "seed: 1 bytes, want 32"},
 		{verifyArgs("statement", changedStatement(t, "comm_r", "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"), vkFile, proofFile), "comm_r"},
 		{verifyArgs("statement", changedStatement(t, "sector_id", -1), vkFile, proofFile), "sector_id"},
 	} {

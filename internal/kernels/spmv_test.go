@@ -121,7 +121,7 @@ func recorded(t testing.TB, s func(pce.Builder) error) (*pce.System, *pce.Witnes
 // porepSystem is a registered proof's circuit with the witness of a made-up sector.
 func porepSystem(t testing.TB, proof porep.RegisteredProof) (*pce.System, *pce.Witness) {
 	t.Helper()
-	c1, err := synth.PoRep(proof, nil, 1)
+	c1, err := synth.PoRep(t.Context(), proof, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func postSystem(t testing.TB, proof post.RegisteredProof, sectors int) (*pce.Sys
 		t.Fatal(err)
 	}
 	params.Sectors = sectors
-	st, proofs, err := synth.PoSt(proof, &params, sectors, 1)
+	st, proofs, err := synth.PoSt(t.Context(), proof, &params, sectors, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

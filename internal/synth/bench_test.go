@@ -30,7 +30,7 @@ func BenchmarkPoSt(b *testing.B) {
 			if c.sectors == 100 { // a partition of a hundred, and not one that repeats the last sector
 				p.Sectors = c.sectors
 			}
-			s, proofs, err := PoSt(c.proof, &p, c.sectors, 1)
+			s, proofs, err := PoSt(b.Context(), c.proof, &p, c.sectors, 1)
 			require.NoError(b, err)
 			var data [][]byte
 			for _, v := range proofs {
@@ -53,7 +53,7 @@ func BenchmarkUpdate(b *testing.B) {
 	proof := update.StackedDrg32GiBV1
 	p, err := proof.Params()
 	require.NoError(b, err)
-	s, proofs, err := Update(proof, nil, 1)
+	s, proofs, err := Update(b.Context(), proof, nil, 1)
 	require.NoError(b, err)
 	data := proofs[3].Append(nil, p)
 	for b.Loop() {

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -33,13 +34,27 @@ const (
 //
 // Challenges follow the rule of the registered proof. Synthetic PoRep cannot be made: there the challenges
 // depend on the trees that depend on the challenges.
-func PoRep(proof porep.RegisteredProof, params *porep.Params, seed uint64) (*porep.C1, error) {
-	s, err := newSector(proof, params, seed)
+//
+// It returns the errors of porep.Statement.Validate, and context.Cause(ctx) within milliseconds if ctx ends first.
+func PoRep(ctx context.Context, proof porep.RegisteredProof, params *porep.Params, seed uint64) (*porep.C1, error) {
+	s, err := newSector(ctx, proof, params, seed)
 	if err != nil {
-		return nil, fmt.Errorf("synth: %w", err)
+		return nil, failed(ctx, err)
 	}
 	s.label()
-	return s.output(), nil
+	c, err := s.output(ctx)
+	if err != nil {
+		return nil, failed(ctx, err)
+	}
+	return c, nil
+}
+
+// failed is err with this package's name, or the cause if ctx has ended.
+func failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("synth: %w", err)
 }
 
 // sector is a sector while it is made up.
@@ -55,18 +70,19 @@ type sector struct {
 	columns    map[uint64][]fr.Element // labels of challenged nodes and their parents
 }
 
-func newSector(proof porep.RegisteredProof, params *porep.Params, seed uint64) (*sector, error) {
+func newSector(ctx context.Context, proof porep.RegisteredProof, params *porep.Params, seed uint64) (*sector, error) {
 	if proof.Feature() == porep.Synthetic {
 		return nil, fmt.Errorf("%v: %w", proof, porep.ErrUnsupported)
 	}
 	s := &sector{parents: make(map[uint64][]uint64), columns: make(map[uint64][]fr.Element)}
+	var err error
 	if params != nil {
-		s.params = *params
+		s.params, err = *params, params.Validate()
 	} else {
-		var err error
-		if s.params, err = proof.Params(); err != nil {
-			return nil, err
-		}
+		s.params, err = proof.Params()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.rng = newRand(seed, 0)
 	s.data = s.element()
@@ -74,7 +90,9 @@ func newSector(proof porep.RegisteredProof, params *porep.Params, seed uint64) (
 	for i := range twos {
 		twos[i] = 2
 	}
-	s.dataTree = newTree(twos, nil, s.data, gadget.HashData)
+	if s.dataTree, err = newTree(ctx, twos, nil, s.data, gadget.HashData); err != nil {
+		return nil, err
+	}
 	s.statement = porep.Statement{
 		Proof: proof, ProverID: porep.ProverID(Miner), SectorNumber: Sector,
 		Ticket: toBytes(s.element()), Seed: toBytes(s.element()),
@@ -161,9 +179,12 @@ func (s *sector) labelOf(node uint64, layer int) fr.Element {
 }
 
 // output builds the sealed trees and takes the proofs from them.
-func (s *sector) output() *porep.C1 {
+func (s *sector) output(ctx context.Context) (*porep.C1, error) {
 	columnHashes := make(map[uint64]fr.Element, len(s.columns))
 	for node, labels := range s.columns {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		columnHashes[node] = gadget.HashSealed(labels)
 	}
 	encoded := make(map[uint64]fr.Element, len(s.parents))
@@ -171,8 +192,14 @@ func (s *sector) output() *porep.C1 {
 		label := s.columns[node][s.params.Layers-1]
 		encoded[node] = *label.Add(&label, &s.data)
 	}
-	treeC := newTree(s.params.Levels(), columnHashes, fr.Element{}, gadget.HashSealed)
-	treeR := newTree(s.params.Levels(), encoded, fr.Element{}, gadget.HashSealed)
+	treeC, err := newTree(ctx, s.params.Levels(), columnHashes, fr.Element{}, gadget.HashSealed)
+	if err != nil {
+		return nil, err
+	}
+	treeR, err := newTree(ctx, s.params.Levels(), encoded, fr.Element{}, gadget.HashSealed)
+	if err != nil {
+		return nil, err
+	}
 	c := &porep.C1{
 		Proof: s.statement.Proof, Params: s.params,
 		CommR: toBytes(gadget.HashSealed([]fr.Element{treeC.root(), treeR.root()})), CommD: s.statement.CommD,
@@ -199,7 +226,7 @@ func (s *sector) output() *porep.C1 {
 		}
 		c.Partitions = append(c.Partitions, partition)
 	}
-	return c
+	return c, nil
 }
 
 // trim is 32 little-endian bytes without their top two bits as a field element.

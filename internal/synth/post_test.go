@@ -21,7 +21,7 @@ func TestPoSt(t *testing.T) {
 			if proof.Kind() == post.Winning {
 				sectors = 1
 			}
-			s, proofs, err := PoSt(proof, nil, sectors, 3)
+			s, proofs, err := PoSt(t.Context(), proof, nil, sectors, 3)
 			require.NoError(t, err)
 			requirePoSt(t, s, proofs)
 			p, err := proof.Params()
@@ -59,7 +59,7 @@ func TestPoStOfTestSizes(t *testing.T) {
 	for _, size := range []uint64{4 << 10, 16 << 10, 32 << 10, 16 << 20, 1 << 30} {
 		p, err := post.ParamsFor(post.Window, size)
 		require.NoError(t, err)
-		s, proofs, err := PoSt(post.Window2KiBV1_2, &p, 3, 4)
+		s, proofs, err := PoSt(t.Context(), post.Window2KiBV1_2, &p, 3, 4)
 		require.NoError(t, err)
 		requirePoSt(t, s, proofs)
 		circuits, err := s.Circuits(proofs)
@@ -73,7 +73,7 @@ func TestFullWindowPoSt(t *testing.T) {
 	if !*slow {
 		t.Skip("takes a minute; runs with -slow")
 	}
-	s, proofs, err := PoSt(post.Window2KiBV1_2+3, nil, 2349, 5)
+	s, proofs, err := PoSt(t.Context(), post.Window2KiBV1_2+3, nil, 2349, 5)
 	require.NoError(t, err)
 	circuits, err := s.Circuits(proofs)
 	require.NoError(t, err)
@@ -85,22 +85,22 @@ func TestFullWindowPoSt(t *testing.T) {
 }
 
 func TestPoStIsDeterministic(t *testing.T) {
-	s, first, err := PoSt(post.Window2KiBV1, nil, 3, 1)
+	s, first, err := PoSt(t.Context(), post.Window2KiBV1, nil, 3, 1)
 	require.NoError(t, err)
-	again, second, err := PoSt(post.Window2KiBV1, nil, 3, 1)
+	again, second, err := PoSt(t.Context(), post.Window2KiBV1, nil, 3, 1)
 	require.NoError(t, err)
 	require.Equal(t, s, again)
 	require.Equal(t, first, second)
-	_, other, err := PoSt(post.Window2KiBV1, nil, 3, 2)
+	_, other, err := PoSt(t.Context(), post.Window2KiBV1, nil, 3, 2)
 	require.NoError(t, err)
 	require.NotEqual(t, first[0].CommR, other[0].CommR)
 }
 
 func TestPoStRefusals(t *testing.T) {
-	_, _, err := PoSt(15, nil, 1, 1)
+	_, _, err := PoSt(t.Context(), 15, nil, 1, 1)
 	require.ErrorIs(t, err, post.ErrProofType)
-	_, _, err = PoSt(post.Winning2KiBV1, nil, 2, 1)
+	_, _, err = PoSt(t.Context(), post.Winning2KiBV1, nil, 2, 1)
 	require.ErrorIs(t, err, post.ErrTooManySectors)
-	_, _, err = PoSt(post.Window2KiBV1, nil, 0, 1)
+	_, _, err = PoSt(t.Context(), post.Window2KiBV1, nil, 0, 1)
 	require.ErrorIs(t, err, post.ErrNoSectors)
 }

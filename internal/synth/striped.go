@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"context"
 	"math/bits"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -18,8 +19,9 @@ type stripedTree struct {
 }
 
 // newStripedTree hashes a tree with the given arities, leaves first. The number of stripes must be a
-// power of two and at most that of the leaves.
-func newStripedTree(arities []int, stripes []fr.Element, hash func(children []fr.Element) fr.Element) *stripedTree {
+// power of two and at most that of the leaves. It looks at ctx before each hash and returns context.Cause(ctx) if ctx ends
+// first.
+func newStripedTree(ctx context.Context, arities []int, stripes []fr.Element, hash hashFunc) (*stripedTree, error) {
 	t := &stripedTree{arities: arities, values: [][]fr.Element{stripes}, shift: []int{0}}
 	for _, arity := range arities {
 		t.shift[0] += log2(arity)
@@ -34,11 +36,14 @@ func newStripedTree(arities []int, stripes []fr.Element, hash func(children []fr
 		}
 		parents := make([]fr.Element, n)
 		for i := range parents {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			parents[i] = hash(childrenOf(t.at, level, arity, uint64(i)<<max(shift, 0)))
 		}
 		t.values, t.shift = append(t.values, parents), append(t.shift, max(shift, 0))
 	}
-	return t
+	return t, nil
 }
 
 func (t *stripedTree) at(level int, node uint64) fr.Element {

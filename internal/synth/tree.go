@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"context"
+
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/circuits/gadget"
@@ -13,8 +15,14 @@ type tree struct {
 	filler  []fr.Element            // the value of all other nodes of a level
 }
 
-// newTree hashes a tree with the given arities, leaves first, over the given leaves; all others are filler.
-func newTree(arities []int, leaves map[uint64]fr.Element, filler fr.Element, hash func(children []fr.Element) fr.Element) *tree {
+// hashFunc makes a node of its children.
+type hashFunc = func(children []fr.Element) fr.Element
+
+// newTree hashes a tree with the given arities, leaves first, over the given leaves; all others are filler. It looks at
+// ctx before each hash and returns context.Cause(ctx) if ctx ends first.
+func newTree(
+	ctx context.Context, arities []int, leaves map[uint64]fr.Element, filler fr.Element, hash hashFunc,
+) (*tree, error) {
 	t := &tree{arities: arities, levels: []map[uint64]fr.Element{leaves}, filler: []fr.Element{filler}}
 	for level, arity := range arities {
 		same := make([]fr.Element, arity)
@@ -24,6 +32,9 @@ func newTree(arities []int, leaves map[uint64]fr.Element, filler fr.Element, has
 		t.filler = append(t.filler, hash(same))
 		parents := make(map[uint64]fr.Element)
 		for node := range t.levels[level] {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			parent := node / uint64(arity)
 			if _, done := parents[parent]; !done {
 				parents[parent] = hash(t.children(level, parent))
@@ -31,7 +42,7 @@ func newTree(arities []int, leaves map[uint64]fr.Element, filler fr.Element, has
 		}
 		t.levels = append(t.levels, parents)
 	}
-	return t
+	return t, nil
 }
 
 func (t *tree) at(level int, node uint64) fr.Element {

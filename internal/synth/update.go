@@ -1,7 +1,7 @@
 package synth
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -16,11 +16,13 @@ import (
 // all of it. params may be nil; they also choose the Poseidon variant. It takes about two seconds for
 // 32 GiB.
 //
-// It returns the errors of update.Statement.Validate.
-func Update(proof update.RegisteredProof, params *update.Params, seed uint64) (*update.Statement, []*update.Vanilla, error) {
+// It returns the errors of update.Statement.Validate, and context.Cause(ctx) within milliseconds if ctx ends first.
+func Update(
+	ctx context.Context, proof update.RegisteredProof, params *update.Params, seed uint64,
+) (*update.Statement, []*update.Vanilla, error) {
 	s := &update.Statement{Proof: proof, Params: params}
 	if err := s.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("synth: %w", err)
+		return nil, nil, failed(ctx, err)
 	}
 	u := &updated{}
 	if params != nil {
@@ -28,17 +30,22 @@ func Update(proof update.RegisteredProof, params *update.Params, seed uint64) (*
 	} else {
 		var err error
 		if u.params, err = proof.Params(); err != nil {
-			return nil, nil, fmt.Errorf("synth: %w", err)
+			return nil, nil, failed(ctx, err)
 		}
 	}
-	u.encode(seed)
+	if err := u.encode(ctx, seed); err != nil {
+		return nil, nil, failed(ctx, err)
+	}
 	s.CommROld, s.CommRNew, s.CommDNew = toBytes(u.commR(u.old)), toBytes(u.commR(u.new)), toBytes(u.data.root())
 	challenges, err := s.Challenges()
 	if err != nil {
-		return nil, nil, fmt.Errorf("synth: %w", err)
+		return nil, nil, failed(ctx, err)
 	}
 	out := make([]*update.Vanilla, len(challenges))
 	for k, nodes := range challenges {
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
 		out[k] = u.partition(k, nodes)
 	}
 	return s, out, nil
@@ -52,10 +59,11 @@ type updated struct {
 }
 
 // encode draws the old replica and the data and makes the new replica of them (spec §7.7).
-func (u *updated) encode(seed uint64) {
+func (u *updated) encode(ctx context.Context, seed uint64) (err error) {
 	rng := newRand(seed, 0)
 	u.commC = element(rng)
-	old, data, encoded := make([]fr.Element, 1<<u.params.H), make([]fr.Element, 1<<u.params.H), make([]fr.Element, 1<<u.params.H)
+	n := 1 << u.params.H
+	old, data, encoded := make([]fr.Element, n), make([]fr.Element, n), make([]fr.Element, n)
 	for i := range old {
 		old[i], data[i] = element(rng), element(rng)
 	}
@@ -63,15 +71,20 @@ func (u *updated) encode(seed uint64) {
 	if u.params.Variant == update.Poseidon {
 		hash = gadget.HashSealed
 	}
-	u.old = newStripedTree(u.params.Levels(), old, gadget.HashSealed)
-	u.data = newStripedTree(u.params.DataLevels(), data, hash)
+	if u.old, err = newStripedTree(ctx, u.params.Levels(), old, gadget.HashSealed); err != nil {
+		return err
+	}
+	if u.data, err = newStripedTree(ctx, u.params.DataLevels(), data, hash); err != nil {
+		return err
+	}
 	random := poseidon.WithTag(2, poseidon.GenRandomnessTag)
 	phi := random.Hash([]fr.Element{u.data.root(), u.commR(u.old)})
 	for i := range encoded {
 		rho := random.Hash([]fr.Element{phi, fr.NewElement(uint64(i))})
 		encoded[i].Add(&old[i], rho.Mul(&rho, &data[i]))
 	}
-	u.new = newStripedTree(u.params.Levels(), encoded, gadget.HashSealed)
+	u.new, err = newStripedTree(ctx, u.params.Levels(), encoded, gadget.HashSealed)
+	return err
 }
 
 // commR is the commitment to a sealed tree.

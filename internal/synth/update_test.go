@@ -22,7 +22,7 @@ func TestUpdate(t *testing.T) {
 				if size > 8<<20 && !*slow || testing.Short() && size > 2<<10 {
 					t.Skip("takes seconds; runs without -short, the largest with -slow")
 				}
-				s, proofs, err := Update(0, &p, 3)
+				s, proofs, err := Update(t.Context(), 0, &p, 3)
 				require.NoError(t, err)
 				require.NoError(t, s.Check(t.Context(), proofs, 0))
 				for _, v := range proofs {
@@ -43,7 +43,7 @@ func TestUpdate(t *testing.T) {
 func TestUpdateSatisfiesRows(t *testing.T) {
 	p, err := update.ParamsFor(update.Poseidon, 8<<20)
 	require.NoError(t, err)
-	s, proofs, err := Update(0, &p, 4)
+	s, proofs, err := Update(t.Context(), 0, &p, 4)
 	require.NoError(t, err)
 	circuits, err := s.Circuits(proofs)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestUpdateSatisfiesRows(t *testing.T) {
 	if !*slow {
 		return // the next takes long
 	}
-	s, proofs, err = Update(0, nil, 4)
+	s, proofs, err = Update(t.Context(), 0, nil, 4)
 	require.NoError(t, err)
 	circuits, err = s.Circuits(proofs)
 	require.NoError(t, err)
@@ -59,16 +59,16 @@ func TestUpdateSatisfiesRows(t *testing.T) {
 }
 
 func TestUpdateIsDeterministic(t *testing.T) {
-	s, first, err := Update(0, nil, 1)
+	s, first, err := Update(t.Context(), 0, nil, 1)
 	require.NoError(t, err)
-	again, second, err := Update(0, nil, 1)
+	again, second, err := Update(t.Context(), 0, nil, 1)
 	require.NoError(t, err)
 	require.Equal(t, s, again)
 	require.Equal(t, first, second)
-	other, _, err := Update(0, nil, 2)
+	other, _, err := Update(t.Context(), 0, nil, 2)
 	require.NoError(t, err)
 	require.NotEqual(t, s.CommRNew, other.CommRNew)
-	_, _, err = Update(5, nil, 1)
+	_, _, err = Update(t.Context(), 5, nil, 1)
 	require.ErrorIs(t, err, update.ErrProofType)
 }
 
@@ -84,7 +84,10 @@ func TestStripedTree(t *testing.T) {
 		for i := range uint64(64) {
 			leaves[i] = stripes[i>>(6-logStripes)]
 		}
-		got, want := newStripedTree(arities, stripes, gadget.HashSealed), newTree(arities, leaves, fr.Element{}, gadget.HashSealed)
+		got, err := newStripedTree(t.Context(), arities, stripes, gadget.HashSealed)
+		require.NoError(t, err)
+		want, err := newTree(t.Context(), arities, leaves, fr.Element{}, gadget.HashSealed)
+		require.NoError(t, err)
 		require.Equal(t, want.root(), got.root())
 		for i := range uint64(64) {
 			require.Equal(t, want.path(i), got.path(i))

@@ -16,8 +16,9 @@ var (
 	ErrNonCanonical = errors.New("vanilla: not a canonical field element")
 )
 
-// ErrProofLength reports bytes that are not as many partition proofs as they should be.
-var ErrProofLength = errors.New("vanilla: wrong length of a proof")
+// ErrProofLength reports bytes that are not as many partition proofs as they should be. It is part of the API of several
+// packages, which put their names before it.
+var ErrProofLength = errors.New("wrong length of a proof")
 
 // Error tells where a vanilla proof could not be read.
 type Error struct {
@@ -40,5 +41,10 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Bare is the text of an error without this package's prefix, for use inside a longer message.
-func Bare(err error) string { return strings.TrimPrefix(err.Error(), "vanilla: ") }
+// Bare is the text of an error without this package's prefix, for use inside a longer message; "" for nil.
+func Bare(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), "vanilla: ")
+}

@@ -58,7 +58,8 @@ func MerkleSize(shape gadget.Shape, levels []int) int {
 	return n
 }
 
-// AppendMerkle appends the proof that [Reader.Merkle] reads.
+// AppendMerkle appends the proof that [Reader.Merkle] reads. A path with fewer levels than the shape has is written as
+// far as it goes.
 func AppendMerkle(dst []byte, shape gadget.Shape, m *gadget.MerklePath) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, variantNumber(shape))
 	ends := func() { dst = AppendElement(AppendElement(dst, m.Root), m.Leaf) }
@@ -66,7 +67,7 @@ func AppendMerkle(dst []byte, shape gadget.Shape, m *gadget.MerklePath) []byte {
 		ends()
 	}
 	for _, p := range shape.Parts(len(m.Levels)) {
-		dst = appendInclusionPath(dst, m.Levels[p.From:p.To])
+		dst = appendInclusionPath(dst, m.Levels[max(p.From, 0):max(p.To, 0)])
 	}
 	if shape.Sub != 0 {
 		ends()

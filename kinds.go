@@ -1,0 +1,115 @@
+package cuzk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gocuzk/cuzk/circuits"
+)
+
+// library is the circuits that an Engine has had to do with. A circuit that could not be opened is not remembered.
+type library struct {
+	params  Params
+	systems *Systems // nil with option DisablePCE
+	cards   []*card
+
+	mu    sync.Mutex
+	kinds map[string]*kind
+	turns map[string]chan struct{} // full while a circuit is being opened
+}
+
+func newLibrary(p Params, s *Systems, cards []*card) *library {
+	return &library{params: p, systems: s, cards: cards, kinds: map[string]*kind{}, turns: map[string]chan struct{}{}}
+}
+
+// get is a circuit that is open, or nil.
+func (l *library) get(name string) *kind {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kinds[name]
+}
+
+// open opens a circuit once. Those who ask meanwhile wait, and try themselves if it fails.
+func (l *library) open(ctx context.Context, name string, blank func() circuits.Circuit) (*kind, error) {
+	turn := l.turn(name)
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-turn }()
+	if k := l.get(name); k != nil {
+		return k, nil
+	}
+	k := &kind{name: name, class: classOf(name)}
+	var err error
+	if l.systems != nil {
+		if k.system, err = l.systems.Open(ctx, blank()); err != nil {
+			return nil, err
+		}
+	}
+	if k.key, err = l.params.OpenKey(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := k.measure(l.cards); err != nil {
+		return nil, errors.Join(err, k.key.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kinds[name] = k
+	return k, nil
+}
+
+func (l *library) turn(name string) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.turns[name]
+	if t == nil {
+		t = make(chan struct{}, 1)
+		l.turns[name] = t
+	}
+	return t
+}
+
+// close closes all keys.
+func (l *library) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, k := range l.kinds {
+		errs = append(errs, k.key.Close())
+	}
+	clear(l.kinds)
+	return errors.Join(errs...)
+}
+
+// keepTimes is of how many partitions the median is taken.
+const keepTimes = 33
+
+// times are how long the last partitions of a circuit took, without the loading of keys.
+type times struct {
+	mu   sync.Mutex
+	last []time.Duration // the oldest first
+}
+
+func (t *times) add(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == keepTimes {
+		t.last = slices.Delete(t.last, 0, 1)
+	}
+	t.last = append(t.last, d)
+}
+
+// median is 0 if no partition was made yet.
+func (t *times) median() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(t.last))[len(t.last)/2]
+}

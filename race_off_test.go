@@ -1,0 +1,5 @@
+//go:build !race
+
+package cuzk
+
+const raceDetector = false

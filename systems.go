@@ -1,0 +1,199 @@
+package cuzk
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gocuzk/cuzk/circuits"
+	"github.com/gocuzk/cuzk/pce"
+)
+
+// Systems are the constraint systems of circuits. Each is loaded from a folder or, where it is not there, recorded once: by
+// one of all goroutines and of all processes that ask for it at a time. What was loaded stays in memory, some 25 MB for
+// the largest circuit. Without a folder that can be written to it works from memory, with one warning. Systems may be
+// used by several goroutines.
+type Systems struct {
+	dir string // empty: memory only
+	log *slog.Logger
+
+	mu     sync.Mutex
+	loaded map[string]*pce.System // by circuit
+	loads  map[string]*systemLoad // that are under way
+	warned bool
+}
+
+// systemLoad is one load for all who wait for it. It ends when none of them is left.
+type systemLoad struct {
+	cancel  context.CancelCauseFunc
+	waiting int // of Systems.mu
+	done    chan struct{}
+	system  *pce.System // valid when done is closed
+	err     error       // likewise
+}
+
+// staleTemporary is the age from which a half-written file counts as left behind by a process that has died.
+const staleTemporary = time.Hour
+
+// NewSystems returns the systems in dir, which is made when it is needed; empty is "cuzk" in the user's cache folder. log
+// receives warnings; nil means none.
+func NewSystems(dir string, log *slog.Logger) *Systems {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Systems{dir: dir, log: log, loaded: map[string]*pce.System{}, loads: map[string]*systemLoad{}}
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			s.warn("no cache folder", err)
+			return s
+		}
+		s.dir = filepath.Join(cache, "cuzk")
+	}
+	return s
+}
+
+// Open returns the constraint system of a circuit, of which only name and structure count. A file that is damaged or of
+// another version is replaced. Errors are those of [pce.Record]; none is remembered. When ctx ends, context.Cause(ctx) is
+// returned; a recording that nobody else waits for has been stopped then.
+func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	name := blank.Name()
+	s.mu.Lock()
+	if system := s.loaded[name]; system != nil {
+		s.mu.Unlock()
+		return system, nil
+	}
+	l := s.loads[name]
+	if l == nil {
+		l = s.begin(ctx, blank)
+	}
+	l.waiting++
+	s.mu.Unlock()
+
+	select {
+	case <-l.done:
+		return l.system, l.err
+	case <-ctx.Done():
+		s.leave(name, l, context.Cause(ctx))
+		return nil, context.Cause(ctx)
+	}
+}
+
+// begin starts a load. The caller holds the lock.
+func (s *Systems) begin(ctx context.Context, blank circuits.Circuit) *systemLoad {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	l := &systemLoad{cancel: cancel, done: make(chan struct{})}
+	s.loads[blank.Name()] = l
+	go func() {
+		defer close(l.done)
+		defer cancel(nil)
+		l.system, l.err = s.load(ctx, blank)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.loads[blank.Name()] == l {
+			delete(s.loads, blank.Name())
+		}
+		if l.err == nil {
+			s.loaded[blank.Name()] = l.system
+		}
+	}()
+	return l
+}
+
+// leave gives up waiting for a load. The last one ends it, and sees to it that nothing goes on.
+func (s *Systems) leave(name string, l *systemLoad, cause error) {
+	s.mu.Lock()
+	l.waiting--
+	last := l.waiting == 0
+	if last && s.loads[name] == l {
+		delete(s.loads, name)
+	}
+	s.mu.Unlock()
+	if last {
+		l.cancel(cause)
+		<-l.done
+	}
+}
+
+// load reads the file or, if there is none that can be used, records the system and writes the file.
+func (s *Systems) load(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
+	if s.dir == "" {
+		return record(ctx, blank)
+	}
+	path := filepath.Join(s.dir, blank.Name()+".pce")
+	system, err := pce.Open(path, blank.Name())
+	if err == nil {
+		return system, nil
+	}
+	unlock, lockErr := s.lock(ctx, path)
+	if lockErr == nil {
+		defer unlock()
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	// Another process may have written it by now.
+	if system, err = pce.Open(path, blank.Name()); err == nil {
+		return system, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("constraint system is recorded anew", "circuit", blank.Name(), "err", err)
+	}
+	if system, err = record(ctx, blank); err != nil {
+		return nil, err
+	}
+	if err := system.WriteFile(path); err != nil {
+		s.warn("constraint systems are kept in memory only", errors.Join(err, lockErr))
+	} else if lockErr != nil {
+		s.warn("constraint systems are recorded without a lock", lockErr)
+	}
+	return system, nil
+}
+
+// lock makes the folder, waits until nobody else records the file at path, and removes what those who died have left.
+func (s *Systems) lock(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err = lockFile(ctx, path+".lock")
+	if err == nil {
+		removeStale(path)
+	}
+	return unlock, err
+}
+
+// removeStale removes temporary files that a process left which died while it wrote the file at path.
+func removeStale(path string) {
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleTemporary {
+			os.Remove(name) // if it can't be removed, it stays
+		}
+	}
+}
+
+func record(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
+	return pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
+}
+
+// warn logs the first trouble with the folder.
+func (s *Systems) warn(what string, err error) {
+	s.mu.Lock()
+	first := !s.warned
+	s.warned = true
+	s.mu.Unlock()
+	if first {
+		s.log.Warn(what, "folder", s.dir, "err", err)
+	}
+}
