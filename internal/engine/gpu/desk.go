@@ -61,6 +61,11 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 	}
 	d.stream.Bind(ctx)
 	defer d.stream.Bind(context.Background())
+	if d.side != nil {
+		if err := d.side.rehearse(); err != nil {
+			return nil, err
+		}
+	}
 	if d.ntt, err = kernels.NewNTT(d.lib, d.stream, d.keep); err != nil {
 		return nil, err
 	}
@@ -136,10 +141,8 @@ func (d *desk) allocate(device *gpu.Device, p *plan) (err error) {
 	if d.side.work, err = d.lease.Reserve(p.side); err != nil {
 		return err
 	}
-	if d.side.stream, err = device.NewStream(); err != nil {
-		return err
-	}
-	return d.side.rehearse()
+	d.side.stream, err = device.NewStream()
+	return err
 }
 
 // loadKey cuts the sections as planned and loads what stays.
