@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// Close ends the Engine. It takes no more jobs and waits for those it has; when ctx ends, which is then its error, it
-// cancels them with ErrClosed, which takes a second. Then it gives everything back: keys, memory of devices and of the
-// host, files, goroutines, and the devices that the Engine has opened. Closing again waits for the first call and returns
-// the same. It must not be called by a hook or a progress function.
+// Close ends the Engine. It takes no more jobs and waits for those it has; when ctx ends, which is then part of its error,
+// it cancels them with ErrClosed, which takes a second. Then it gives everything back: keys, memory of devices and of the
+// host, files, goroutines, and the devices that the Engine has opened. Closing again waits for the same end, and cancels
+// jobs likewise. It must not be called by a hook or a progress function.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	first := !e.closing
@@ -17,19 +17,26 @@ func (e *Engine) Close(ctx context.Context) error {
 		close(e.quiet)
 	}
 	e.mu.Unlock()
-	if !first {
-		<-e.closed
-		return e.fault
+	if first {
+		e.refuse(ErrClosed)
+		go e.end()
 	}
-	e.refuse(ErrClosed)
 	var cut error
 	select {
 	case <-e.quiet:
 	case <-ctx.Done():
-		cut = context.Cause(ctx)
-		e.cancelAll()
-		<-e.quiet
+		if e.cancelAll() {
+			cut = context.Cause(ctx)
+		}
 	}
+	<-e.closed
+	return errors.Join(cut, e.fault)
+}
+
+// end gives everything back once there are no jobs.
+func (e *Engine) end() {
+	defer close(e.closed)
+	<-e.quiet
 	e.mu.Lock()
 	e.ended = true
 	e.wake.Broadcast()
@@ -41,15 +48,15 @@ func (e *Engine) Close(ctx context.Context) error {
 	for _, c := range e.cards {
 		c.shelf.evictIdle()
 	}
-	e.fault = errors.Join(cut, e.kinds.close(), closeCards(e.cards))
-	close(e.closed)
-	return e.fault
+	e.fault = errors.Join(e.kinds.close(), closeCards(e.cards))
 }
 
-func (e *Engine) cancelAll() {
+// cancelAll cancels all jobs, and tells whether there were any.
+func (e *Engine) cancelAll() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, j := range e.jobs {
 		j.cancel(ErrClosed)
 	}
+	return len(e.jobs) > 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/circuits/post"
 	"github.com/gocuzk/cuzk/circuits/update"
+	"github.com/gocuzk/cuzk/internal/parallel"
 	"github.com/gocuzk/cuzk/internal/queue"
 )
 
@@ -42,7 +43,7 @@ type Engine struct {
 	ended   bool          // workers go
 	quiet   chan struct{} // closed when closing and without jobs
 	closed  chan struct{} // closed when Close is done
-	fault   error         // of Close
+	fault   error         // of what Close gave back; valid when closed is
 }
 
 // patience is how often a job at the head of the queue may be passed over for jobs whose keys are loaded.
@@ -143,13 +144,12 @@ func (e *Engine) prove(ctx context.Context, t Task, o *JobOptions) (*Result, err
 // device is left.
 func (e *Engine) Submit(ctx context.Context, t Task, o *JobOptions) (*Job, error) {
 	j, err := e.submit(ctx, t, o)
-	if err != nil {
+	if err != nil && t.open != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.tally.kind(t.kind).Refused++
-		return nil, err
 	}
-	return j, nil
+	return j, err
 }
 
 func (e *Engine) submit(ctx context.Context, t Task, o *JobOptions) (*Job, error) {
@@ -161,11 +161,15 @@ func (e *Engine) submit(ctx context.Context, t Task, o *JobOptions) (*Job, error
 	if t.open == nil {
 		return nil, fmt.Errorf("%w: made without its function", ErrTask)
 	}
-	w, err := t.open()
+	var w *work
+	err = parallel.Guard(func() (err error) { // circuits are the caller's code
+		w, err = t.open()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	k, err := e.kinds.open(call, w.name(), w.blank)
+	k, err := e.kinds.open(call, w.name, w.blank)
 	if err != nil {
 		return nil, err
 	}

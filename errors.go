@@ -17,7 +17,8 @@ var (
 	ErrLate = errors.New("cuzk: deadline can't be met")
 	// ErrCancelled is why the partitions of a job failed that was ended with [Job.Cancel].
 	ErrCancelled = errors.New("cuzk: job cancelled")
-	// ErrTask reports a task without a statement, or with statements that are not of one circuit.
+	// ErrTask reports a task without a statement, with statements that are not of one circuit, or of a circuit that has no
+	// proper name.
 	ErrTask = errors.New("cuzk: unusable task")
 	// ErrUnsound reports a proof that does not verify though its statement holds: the device or the key is at fault.
 	ErrUnsound = errors.New("cuzk: wrong proof of a true statement")

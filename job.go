@@ -32,10 +32,13 @@ type Job struct {
 	cut    bool  // the context has ended before all was done
 	done   chan struct{}
 
-	mu      sync.Mutex // of what follows, and held while Progress is called
+	mu      sync.Mutex // of what follows
 	left    int        // partitions
 	reached []uint64
 	shown   Progress
+
+	telling sync.Mutex // held while the caller's Progress is called; never with mu
+	told    Progress   // under telling
 }
 
 // partition is one unit of work. It belongs to the queue or to one worker at a time.
@@ -123,11 +126,6 @@ func (j *Job) Cancel() { j.cancel(ErrCancelled) }
 func (j *Job) Progress() Progress {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.progress()
-}
-
-// progress is for callers that hold the lock.
-func (j *Job) progress() Progress {
 	p := j.shown
 	if p.State == JobQueued {
 		p.Waited = time.Since(j.since)
@@ -137,12 +135,11 @@ func (j *Job) progress() Progress {
 
 // begin notes that a partition has begun.
 func (j *Job) begin() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.shown.State == JobQueued {
-		j.shown.State, j.shown.Waited = JobRunning, time.Since(j.since)
-		j.tell()
-	}
+	j.change(func() {
+		if j.shown.State == JobQueued {
+			j.shown.State, j.shown.Waited = JobRunning, time.Since(j.since)
+		}
+	})
 }
 
 // advance sets how much of a partition is done. An attempt that begins anew takes nothing back.
@@ -150,23 +147,38 @@ func (j *Job) advance(p *partition, done, total uint64) {
 	if total == 0 {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	units := uint64(float64(partitionUnits) * float64(done) / float64(total))
+	j.change(func() { j.reach(p, units) })
+}
+
+// reach counts what a partition has done. The caller holds the lock.
+func (j *Job) reach(p *partition, units uint64) {
 	if units > j.reached[p.index] {
 		j.shown.Done += units - j.reached[p.index]
 		j.reached[p.index] = units
-		j.tell()
 	}
 }
 
-// tell calls the caller's function, whose panics are logged. The caller holds the lock.
-func (j *Job) tell() {
+// change does something to the progress, and tells the caller's function if that has made it another. When it returns, the
+// function has heard of the change and, after the last one, is not called again.
+func (j *Job) change(do func()) {
+	j.mu.Lock()
+	do()
+	j.mu.Unlock()
 	if j.opts.Progress == nil {
 		return
 	}
+	j.telling.Lock()
+	defer j.telling.Unlock()
+	j.mu.Lock()
+	now := j.shown
+	j.mu.Unlock()
+	if now == j.told { // somebody has told it with a change of his own
+		return
+	}
+	j.told = now
 	err := parallel.Guard(func() error {
-		j.opts.Progress(j.progress())
+		j.opts.Progress(now)
 		return nil
 	})
 	if err != nil {
@@ -180,22 +192,19 @@ func (j *Job) finish(p *partition, err error) (last bool) {
 	if err != nil {
 		*p.proof = groth16.Proof{}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.left--
-	j.shown.Finished++
-	j.shown.Done += partitionUnits - j.reached[p.index]
-	j.reached[p.index] = partitionUnits
-	if j.left > 0 {
-		j.tell()
-		return false
-	}
-	if j.shown.State == JobQueued {
-		j.shown.Waited = time.Since(j.since)
-	}
-	j.shown.State = JobDone
-	j.tell()
-	return true
+	j.change(func() {
+		j.left--
+		j.shown.Finished++
+		j.reach(p, partitionUnits)
+		if last = j.left == 0; !last {
+			return
+		}
+		if j.shown.State == JobQueued {
+			j.shown.Waited = time.Since(j.since)
+		}
+		j.shown.State = JobDone
+	})
+	return last
 }
 
 // end makes the job's error of its partitions' and lets those who wait go. It is called once, after the last finish.

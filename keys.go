@@ -8,15 +8,18 @@ import (
 
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/internal/parallel"
+	"github.com/gocuzk/cuzk/internal/queue"
 )
 
 // Preload loads the keys of circuits ahead of their first job, on the device with the given UUID or, if that is empty, on
-// all on which they fit. It waits for memory that partitions use. Circuits are named as for [Engine.Estimate].
+// all on which they fit and that take such jobs. It waits for memory that partitions use. Circuits are named as for [Engine.Estimate].
 func (e *Engine) Preload(ctx context.Context, uuid string, names ...string) error {
 	return e.eachKey(ctx, uuid, names, func(ctx context.Context, c *card, k *kind) error {
 		fits := func(d DeviceNeed) bool { return d.Fits() }
 		need := k.needs[c.index]
 		switch {
+		case uuid == "" && c.onlyWinning && k.class != queue.Winning:
+			return nil
 		case need.Fits():
 			b, err := c.shelf.acquire(ctx, k, k.class, need)
 			if err == nil {
@@ -113,6 +116,9 @@ func (e *Engine) SelfTest(ctx context.Context) (*SelfTestReport, error) {
 	r := &SelfTestReport{Devices: make([]DeviceReport, len(cards))}
 	err = parallel.Each(ctx, len(cards), func(ctx context.Context, i int) error {
 		r.Devices[i] = selfTest(ctx, cards[i].device, cards[i].backend, cards[i].log)
+		if err := r.Devices[i].Err; errors.Is(err, device.ErrLost) {
+			e.lose(cards[i], err)
+		}
 		return nil // the others go on
 	})
 	for i := range r.Devices {

@@ -3,11 +3,13 @@ package cuzk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/gocuzk/cuzk/circuits"
+	"github.com/gocuzk/cuzk/internal/parallel"
 )
 
 // library is the circuits that an Engine has had to do with. A circuit that could not be opened is not remembered.
@@ -45,22 +47,37 @@ func (l *library) open(ctx context.Context, name string, blank func() circuits.C
 		return k, nil
 	}
 	k := &kind{name: name, class: classOf(name)}
-	var err error
-	if l.systems != nil {
-		if k.system, err = l.systems.Open(ctx, blank()); err != nil {
-			return nil, err
+	if err := parallel.Guard(func() error { return l.fill(ctx, k, blank) }); err != nil {
+		if k.key != nil {
+			err = errors.Join(err, k.key.Close())
 		}
-	}
-	if k.key, err = l.params.OpenKey(ctx, name); err != nil {
 		return nil, err
-	}
-	if err := k.measure(l.cards); err != nil {
-		return nil, errors.Join(err, k.key.Close())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kinds[name] = k
 	return k, nil
+}
+
+// fill opens what belongs to a circuit. It calls the caller's code: the circuit, and Options.Params.
+func (l *library) fill(ctx context.Context, k *kind, blank func() circuits.Circuit) (err error) {
+	if l.systems != nil {
+		if k.system, err = l.systems.Open(ctx, blank()); err != nil {
+			return err
+		}
+	}
+	if k.key, err = l.params.OpenKey(ctx, k.name); err != nil {
+		return err
+	}
+	if k.key == nil {
+		return fmt.Errorf("%w: nothing was opened for %s", ErrParams, k.name)
+	}
+	if k.system != nil {
+		if err := k.key.Match(k.system); err != nil {
+			return err
+		}
+	}
+	return k.measure(l.cards)
 }
 
 func (l *library) turn(name string) chan struct{} {

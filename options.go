@@ -77,8 +77,9 @@ type JobOptions struct {
 	// Check runs the native checks, and every circuit bit by bit, before a proof is made. It is slow and meant for finding
 	// faults; without it the native checks run only when a witness or a proof turns out wrong, to name what is wrong.
 	Check bool
-	// Progress is called, one call at a time, when the job advances, a partition at most every 100 ms. It must be quick, and
-	// must not ask the job.
+	// Progress is called, one call at a time, when the job advances, a partition at most every 100 ms, and never after
+	// [Job.Wait] has returned the result. It must be quick, since the worker that has the partition waits for it, and it must
+	// not wait for the job.
 	Progress func(Progress)
 	// Hooks observes the job. Nil means none.
 	Hooks *Hooks
@@ -105,7 +106,7 @@ type Hooks struct {
 
 const (
 	defaultAging = 5 * time.Minute
-	maxDevices   = 64
+	maxDevices   = 63 // and the processor: as many as a queue.Cards can hold
 	maxWorkers   = 64
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gocuzk/cuzk/internal/gputest"
 	"github.com/gocuzk/cuzk/internal/queue"
 	"github.com/gocuzk/cuzk/internal/synth"
+	"github.com/gocuzk/cuzk/pce"
 )
 
 var slow = flag.Bool("slow", false, "run the checks that take minutes")
@@ -23,7 +24,7 @@ func (f *fleet) addPoSt(t *testing.T, kinds ...post.Kind) {
 	for _, kind := range kinds {
 		p, err := post.ParamsFor(kind, 2<<10)
 		require.NoError(t, err)
-		system, err := record(t.Context(), post.Blank(p))
+		system, err := pce.Record(t.Context(), p.Name(), post.Blank(p).Synthesize, nil)
 		require.NoError(t, err)
 		_, err = groth16.WriteTestKey(t.Context(), f.cache, system, &groth16.TestKeyOptions{Backend: groth16.BackendCPU})
 		require.NoError(t, err)

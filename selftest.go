@@ -50,7 +50,7 @@ func selfTest(ctx context.Context, d device.Device, backend groth16.Backend, log
 // run makes the key and the proof.
 func (r *DeviceReport) run(ctx context.Context, d device.Device, log *slog.Logger) (err error) {
 	c := newTestCircuit()
-	system, err := record(ctx, c)
+	system, err := pce.Record(ctx, c.Name(), c.Synthesize, nil)
 	if err != nil {
 		return err
 	}

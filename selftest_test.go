@@ -49,7 +49,7 @@ func TestSelfTest(t *testing.T) {
 // The circuit has everything that a prover has work with, and is satisfied by its own values only.
 func TestSelfTestCircuit(t *testing.T) {
 	c := newTestCircuit()
-	system, err := record(t.Context(), c)
+	system, err := pce.Record(t.Context(), c.Name(), c.Synthesize, nil)
 	require.NoError(t, err)
 	n := system.Counts()
 	require.Greater(t, n.Bits, 64)

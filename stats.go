@@ -33,7 +33,7 @@ type Stats struct {
 
 // JobStats counts the jobs of one kind.
 type JobStats struct {
-	Kind                    string // "porep", "winning-post", "window-post", "update"
+	Kind                    string // "porep", "winning-post", "window-post", "update" or "statements"
 	Queued, Running         int
 	Done, Failed, Cancelled uint64
 	Refused                 uint64 // at submission: the queue was full, or the job can never fit

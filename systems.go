@@ -3,10 +3,12 @@ package cuzk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +68,9 @@ func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System
 		return nil, context.Cause(ctx)
 	}
 	name := blank.Name()
+	if !usableName(name) {
+		return nil, fmt.Errorf("%w: a file can't be called after circuit %q", ErrTask, name)
+	}
 	s.mu.Lock()
 	if system := s.loaded[name]; system != nil {
 		s.mu.Unlock()
@@ -73,7 +78,7 @@ func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System
 	}
 	l := s.loads[name]
 	if l == nil {
-		l = s.begin(ctx, blank)
+		l = s.begin(ctx, name, blank)
 	}
 	l.waiting++
 	s.mu.Unlock()
@@ -87,22 +92,28 @@ func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System
 	}
 }
 
+// usableName tells whether a circuit's name can be the name of a file on any system, in the folder that it is meant for.
+func usableName(name string) bool {
+	const longest = 200 // with extensions below the 255 of most file systems
+	return name != "" && len(name) <= longest && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\:*?\"<>|\x00")
+}
+
 // begin starts a load. The caller holds the lock.
-func (s *Systems) begin(ctx context.Context, blank circuits.Circuit) *systemLoad {
+func (s *Systems) begin(ctx context.Context, name string, blank circuits.Circuit) *systemLoad {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	l := &systemLoad{cancel: cancel, done: make(chan struct{})}
-	s.loads[blank.Name()] = l
+	s.loads[name] = l
 	go func() {
 		defer close(l.done)
 		defer cancel(nil)
-		l.system, l.err = s.load(ctx, blank)
+		l.system, l.err = s.load(ctx, name, blank.Synthesize)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.loads[blank.Name()] == l {
-			delete(s.loads, blank.Name())
+		if s.loads[name] == l {
+			delete(s.loads, name)
 		}
 		if l.err == nil {
-			s.loaded[blank.Name()] = l.system
+			s.loaded[name] = l.system
 		}
 	}()
 	return l
@@ -124,12 +135,12 @@ func (s *Systems) leave(name string, l *systemLoad, cause error) {
 }
 
 // load reads the file or, if there is none that can be used, records the system and writes the file.
-func (s *Systems) load(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
+func (s *Systems) load(ctx context.Context, name string, synthesize func(pce.Builder) error) (*pce.System, error) {
 	if s.dir == "" {
-		return record(ctx, blank)
+		return pce.Record(ctx, name, synthesize, nil)
 	}
-	path := filepath.Join(s.dir, blank.Name()+".pce")
-	system, err := pce.Open(path, blank.Name())
+	path := filepath.Join(s.dir, name+".pce")
+	system, err := pce.Open(path, name)
 	if err == nil {
 		return system, nil
 	}
@@ -141,13 +152,13 @@ func (s *Systems) load(ctx context.Context, blank circuits.Circuit) (*pce.System
 		return nil, context.Cause(ctx)
 	}
 	// Another process may have written it by now.
-	if system, err = pce.Open(path, blank.Name()); err == nil {
+	if system, err = pce.Open(path, name); err == nil {
 		return system, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("constraint system is recorded anew", "circuit", blank.Name(), "err", err)
+		s.log.Warn("constraint system is recorded anew", "circuit", name, "err", err)
 	}
-	if system, err = record(ctx, blank); err != nil {
+	if system, err = pce.Record(ctx, name, synthesize, nil); err != nil {
 		return nil, err
 	}
 	if err := system.WriteFile(path); err != nil {
@@ -181,10 +192,6 @@ func removeStale(path string) {
 			os.Remove(name) // if it can't be removed, it stays
 		}
 	}
-}
-
-func record(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
-	return pce.Record(ctx, blank.Name(), blank.Synthesize, nil)
 }
 
 // warn logs the first trouble with the folder.

@@ -3,6 +3,7 @@ package cuzk
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/gocuzk/cuzk/circuits"
@@ -23,13 +24,12 @@ type Task struct {
 
 // work is a task with its circuits.
 type work struct {
-	circuits []circuits.Circuit // all of one name
+	name     string
+	circuits []circuits.Circuit // all of that name
 	blank    func() circuits.Circuit
 	check    func(ctx context.Context, partition int) error // natively; names what is wrong
 	native   bool                                           // check is more than nothing
 }
-
-func (w *work) name() string { return w.circuits[0].Name() }
 
 // Kinds of tasks in Stats.
 const (
@@ -124,13 +124,17 @@ func newWork[C circuits.Circuit](
 	}
 	w := &work{blank: blank, check: check, native: true}
 	for i, c := range list {
-		if circuits.Circuit(c) == nil {
+		if v := reflect.ValueOf(c); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("%w: circuit %d is nil", ErrTask, i)
 		}
-		w.circuits = append(w.circuits, c)
-		if c.Name() != w.name() {
-			return nil, fmt.Errorf("%w: circuit %d is %s, circuit 0 %s", ErrTask, i, c.Name(), w.name())
+		name := c.Name()
+		if i == 0 {
+			w.name = name
 		}
+		if name != w.name {
+			return nil, fmt.Errorf("%w: circuit %d is %s, circuit 0 %s", ErrTask, i, name, w.name)
+		}
+		w.circuits = append(w.circuits, c)
 	}
 	if check == nil {
 		_, w.native = w.circuits[0].(checkedCircuit)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/internal/parallel"
 )
 
 // Trace writes a timeline of an Engine's work in Chrome's trace event format, which Perfetto and chrome://tracing open: a
@@ -126,7 +127,11 @@ func (t *Trace) write(w io.Writer) {
 		t.pending = spare[:0]
 		t.mu.Unlock()
 		if !failed {
-			if _, err := w.Write(events); err != nil {
+			err := parallel.Guard(func() error {
+				_, err := w.Write(events)
+				return err
+			})
+			if err != nil {
 				t.mu.Lock()
 				t.err = err
 				t.mu.Unlock()

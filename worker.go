@@ -72,12 +72,14 @@ func (w *worker) attempt(p *partition) error {
 	o := w.observe(p)
 	o.start(PhaseLoad)
 	b, err := w.card.shelf.acquire(j.ctx, j.of, j.class, need)
+	if err == nil {
+		defer w.card.shelf.release(b)
+	}
 	o.end(PhaseLoad, err)
 	p.report.Loaded += o.ended[PhaseLoad].Sub(o.begun)
 	if err != nil {
 		return err
 	}
-	defer w.card.shelf.release(b)
 	if err := e.host.take(j.ctx, need.HostBytes, j.class); err != nil {
 		return err
 	}

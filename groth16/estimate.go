@@ -73,7 +73,7 @@ func Leasable(d device.Device) (free, limit int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("groth16: leasable: %w", device.Err(err))
 	}
-	return int64(now), d.Stats().LimitBytes, nil
+	return int64(now), int64(card.GPU().Stats().LimitBytes), nil // the device's own account: no driver is asked
 }
 
 const scalarBytes = int64(unsafe.Sizeof(fr.Element{}))

@@ -5,6 +5,15 @@ import (
 	"github.com/gocuzk/cuzk/pce"
 )
 
+// Match returns a *[MismatchError] unless the key's counts are those of the constraint system. That the key is for this very
+// system only its proofs tell.
+func (k *ProvingKey) Match(system *pce.System) error {
+	if err := checkSystem("match", system); err != nil {
+		return err
+	}
+	return match(k.key, system.Name(), system.Layout())
+}
+
 // match returns a *MismatchError unless the counts of the key are those of the constraint system with the given layout.
 func match(key *srs.Key, circuit string, layout *pce.Layout) error {
 	c, d := layout.Counts, &layout.Densities

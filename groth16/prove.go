@@ -34,10 +34,15 @@ func (p *prover) Prove(ctx context.Context, c []circuits.Circuit, o *ProveOption
 	defer cancel(nil)
 	defer context.AfterFunc(p.running, func() { cancel(context.Cause(p.running)) })()
 
-	if err := checkList(c); err != nil {
+	var names []string
+	err := parallel.Guard(func() (err error) { // circuits are the caller's code
+		names, err = namesOf(c)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	j := newJob(p, c, o)
+	j := newJob(p, c, names, o)
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -52,17 +57,20 @@ func (p *prover) Prove(ctx context.Context, c []circuits.Circuit, o *ProveOption
 	return j.result, j.err()
 }
 
-// checkList refuses a list without circuits, or with one that is nil or a nil pointer.
-func checkList(c []circuits.Circuit) error {
+// namesOf are the names of circuits, which are asked once. It refuses a list without circuits, or with one that is nil or a
+// nil pointer.
+func namesOf(c []circuits.Circuit) ([]string, error) {
 	if len(c) == 0 {
-		return ErrEmpty
+		return nil, ErrEmpty
 	}
+	names := make([]string, len(c))
 	for i := range c {
 		if v := reflect.ValueOf(c[i]); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			return fmt.Errorf("groth16: prove: circuit %d is nil", i)
+			return nil, fmt.Errorf("groth16: prove: circuit %d is nil", i)
 		}
+		names[i] = c[i].Name()
 	}
-	return nil
+	return names, nil
 }
 
 // job is one call of Prove.
@@ -77,6 +85,7 @@ type job struct {
 // part is one statement on its way to a proof. Steps that come later see nothing of one that has failed.
 type part struct {
 	circuit circuits.Circuit
+	name    string // of the circuit
 	index   int
 	inputs  []fr.Element // public inputs without ONE, from the statement
 	witness *pce.Witness
@@ -85,7 +94,7 @@ type part struct {
 	report  *PartitionReport
 }
 
-func newJob(p *prover, c []circuits.Circuit, o *ProveOptions) *job {
+func newJob(p *prover, c []circuits.Circuit, names []string, o *ProveOptions) *job {
 	j := &job{
 		prover: p, check: o.Check, parts: make([]part, len(c)),
 		result:   &Result{Proofs: make([]Proof, len(c)), Partitions: make([]PartitionReport, len(c))},
@@ -94,7 +103,7 @@ func newJob(p *prover, c []circuits.Circuit, o *ProveOptions) *job {
 	for i := range c {
 		report := &j.result.Partitions[i]
 		*report = PartitionReport{Device: p.backend.device.Info(), Backend: p.backend.kind}
-		j.parts[i] = part{circuit: c[i], index: i, proof: &j.result.Proofs[i], report: report}
+		j.parts[i] = part{circuit: c[i], name: names[i], index: i, proof: &j.result.Proofs[i], report: report}
 	}
 	return j
 }
@@ -135,8 +144,8 @@ func (j *job) synthesize(ctx context.Context, x *part) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if j.system != nil && x.circuit.Name() != j.system.Name() {
-			return fmt.Errorf("%w: circuit %s, prover of %s", ErrLayout, x.circuit.Name(), j.system.Name())
+		if j.system != nil && x.name != j.system.Name() {
+			return fmt.Errorf("%w: circuit %s, prover of %s", ErrLayout, x.name, j.system.Name())
 		}
 		var err error
 		if x.inputs, err = x.circuit.PublicInputs(); err != nil {
@@ -162,7 +171,7 @@ func (j *job) makeWitness(ctx context.Context, x *part) (err error) {
 	if x.witness, x.rows, err = pce.Direct(ctx, x.circuit.Synthesize); err != nil {
 		return err
 	}
-	return match(j.key.key, x.circuit.Name(), x.rows.Layout)
+	return match(j.key.key, x.name, x.rows.Layout)
 }
 
 // sameStatement returns a *StatementError for the first public input that differs.
@@ -241,7 +250,7 @@ func (j *job) verify(ctx context.Context) {
 		return
 	}
 	var took time.Duration
-	info := PhaseInfo{Phase: PhaseVerify, Circuit: made[0].circuit.Name(), Partition: -1, Partitions: len(j.parts)}
+	info := PhaseInfo{Phase: PhaseVerify, Circuit: made[0].name, Partition: -1, Partitions: len(j.parts)}
 	err := j.observer.phase(info, &took, func() error {
 		return parallel.Guard(func() error { return VerifyBatch(ctx, j.key.vk, proofs, inputs, nil) })
 	})
@@ -261,7 +270,7 @@ func verifyAlone(ctx context.Context, vk *VerifyingKey, proof Proof, inputs []fr
 }
 
 func (j *job) phase(x *part, phase Phase, took *time.Duration, f func() error) error {
-	info := PhaseInfo{Phase: phase, Circuit: x.circuit.Name(), Partition: x.index, Partitions: len(j.parts)}
+	info := PhaseInfo{Phase: phase, Circuit: x.name, Partition: x.index, Partitions: len(j.parts)}
 	err := j.observer.phase(info, took, f)
 	j.log.Debug("phase done", "phase", phase, "circuit", info.Circuit, "partition", x.index, "dur", *took, "err", err)
 	return err
@@ -272,7 +281,7 @@ func (j *job) err() error {
 	var errs []error
 	for i := range j.parts {
 		if x := &j.parts[i]; x.report.Err != nil {
-			errs = append(errs, &PartitionError{Circuit: x.circuit.Name(), Partition: i, Err: x.report.Err})
+			errs = append(errs, &PartitionError{Circuit: x.name, Partition: i, Err: x.report.Err})
 		}
 	}
 	return errors.Join(errs...)

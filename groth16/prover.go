@@ -49,10 +49,7 @@ func NewProver(ctx context.Context, key *ProvingKey, system *pce.System, o *Prov
 		p.log = p.options.Logger
 	}
 	if system != nil {
-		if err := checkSystem("open prover", system); err != nil {
-			return nil, err
-		}
-		if err := match(key.key, system.Name(), system.Layout()); err != nil {
+		if err := key.Match(system); err != nil {
 			return nil, err
 		}
 	}
