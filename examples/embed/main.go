@@ -1,4 +1,5 @@
-// Command embed is a node in small: an Engine for the whole life of the process, and jobs that come over a channel.
+// Command embed is a node in small: an Engine for the whole life of the process, and jobs that come over a channel. What a
+// node does with an Engine is in node.go; the rest is about arguments and files.
 //
 //	embed --params DIR [--test-keys] [--backend auto|cpu|gpu] [--cache DIR]
 //
@@ -10,41 +11,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/gocuzk/cuzk"
 )
-
-// concurrentJobs are decoded and not yet done: enough to keep GPUs busy, and a bound for memory.
-const concurrentJobs = 4
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
-}
-
-// job is what other parts of a node send to be proved.
-type job struct {
-	name string
-	task cuzk.Task
-	err  error // there is no task
-}
-
-// node proves jobs.
-type node struct {
-	engine          *cuzk.Engine
-	proofs, remarks *log.Logger
-	failed          atomic.Int64 // jobs
 }
 
 // run is the program; it returns the exit code.
@@ -54,71 +32,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	n := &node{proofs: log.New(stdout, "", 0), remarks: log.New(stderr, "embed: ", 0)}
-	var err error
-	if n.engine, err = cuzk.Open(ctx, options); err != nil {
-		n.remarks.Print(err)
-		return exitFailed
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil) // a line that is being decoded is not sent
 	jobs := make(chan job)
 	go read(ctx, stdin, jobs)
-	n.serve(ctx, jobs)
-	if err = errors.Join(context.Cause(ctx), n.engine.Close(context.Background())); err != nil {
-		n.remarks.Print("ended early: ", err)
+	err := n.run(ctx, options, jobs)
+	if err != nil {
+		n.remarks.Print(err)
 	}
-	if failed := n.failed.Load(); err != nil || failed > 0 {
+	if failed := n.failed.Load(); failed > 0 {
 		n.remarks.Printf("jobs without proof: %d", failed)
+	}
+	if err != nil || n.failed.Load() > 0 {
 		return exitFailed
 	}
 	return exitOK
-}
-
-// serve proves jobs until there are no more or ctx ends, and waits for those it has begun, which end with ctx too.
-func (n *node) serve(ctx context.Context, jobs <-chan job) {
-	var running errgroup.Group
-	running.SetLimit(concurrentJobs)
-	defer running.Wait()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case j, ok := <-jobs:
-			if !ok {
-				return
-			}
-			running.Go(func() error {
-				n.report(j.name, n.prove(ctx, j))
-				return nil
-			})
-		}
-	}
-}
-
-// prove submits a job, prints how far it is, and prints the proof.
-func (n *node) prove(ctx context.Context, j job) error {
-	if j.err != nil {
-		return j.err
-	}
-	last := uint64(0)
-	submitted, err := n.engine.Submit(ctx, j.task, &cuzk.JobOptions{Progress: func(p cuzk.Progress) {
-		if tenths := 10 * p.Done / p.Total; tenths > last {
-			n.remarks.Printf("%s: %d %%, %d of %d partitions", j.name, 10*tenths, p.Finished, p.Partitions)
-			last = tenths
-		}
-	}})
-	if err != nil {
-		return err
-	}
-	result, err := submitted.Wait(context.Background()) // the job ends with ctx
-	if err == nil {
-		n.proofs.Printf("%s %x", j.name, result.Bytes())
-	}
-	return err
-}
-
-// report counts and prints a failure.
-func (n *node) report(name string, err error) {
-	if err != nil {
-		n.failed.Add(1)
-		n.remarks.Printf("%s: %v", name, err)
-	}
 }

@@ -200,7 +200,7 @@ func TestInterrupt(t *testing.T) {
 	defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
 	rest, err := io.ReadAll(stderr)
 	require.NoError(t, err)
-	require.Contains(t, string(rest), "embed: ended early: ")
+	require.Contains(t, string(rest), "embed: interrupt signal received\n")
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
