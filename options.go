@@ -61,7 +61,7 @@ type DeviceOptions struct {
 	// MemoryLimit is the most memory in bytes that the process may take of a named GPU, context and kernels included. 0 is what
 	// is free at the first use.
 	MemoryLimit int64
-	// Watchdog is how long a named GPU may take for 50 ms of work before it counts as lost. 0 is 30 s.
+	// Watchdog is how long a named GPU may take for 50 ms of work before it counts as lost. 0 is 30 s, the least 1 s.
 	Watchdog time.Duration
 	// Workers is as in [Options]. 0 is what is said there.
 	Workers int

@@ -52,13 +52,10 @@ func (e *Error) Unwrap() []error {
 }
 
 // Err makes an [*Error] of an error in which there is one of this module's GPU packages. Any other error, nil included,
-// is returned as it is.
+// is returned as it is. Of joined errors the first one decides.
 func Err(err error) error {
-	var (
-		below *gpu.Error
-		done  *Error
-	)
-	if errors.As(err, &done) || !errors.As(err, &below) {
+	below, ok := firstOf(err).(*gpu.Error)
+	if !ok {
 		return err
 	}
 	return &Error{
@@ -67,6 +64,23 @@ func Err(err error) error {
 		NeedBytes: int64(below.NeedBytes), FreeBytes: int64(below.FreeBytes), TotalBytes: int64(below.TotalBytes),
 		err: err,
 	}
+}
+
+// firstOf is the first error in the tree of err that is about a GPU, of this package or of the one below, or nil.
+func firstOf(err error) error {
+	switch e := err.(type) {
+	case *Error, *gpu.Error:
+		return err
+	case interface{ Unwrap() error }:
+		return firstOf(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if found := firstOf(one); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 // reasonOf is the public name of an error's reason, or nil. The loss of a GPU comes before what it leads to.

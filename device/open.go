@@ -8,15 +8,42 @@ import (
 	"github.com/gocuzk/cuzk/internal/gpu"
 )
 
-// system is the driver and the table of open GPUs. A process has one of each; the first use opens the driver.
-var system = sync.OnceValues(gpu.OpenSystem)
+// shared is the driver and the table of open GPUs. A process has one of each; the first use opens the driver.
+var shared = opener{open: gpu.OpenSystem}
+
+// opener opens the driver until that has succeeded once.
+type opener struct {
+	open func() (*gpu.System, error)
+
+	mu     sync.Mutex
+	system *gpu.System
+}
+
+func (o *opener) get() (*gpu.System, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.system != nil {
+		return o.system, nil
+	}
+	s, err := o.open()
+	if err != nil {
+		return nil, Err(err)
+	}
+	o.system = s
+	return s, nil
+}
+
+// leastWatchdog is many times what two pieces of work take, and what the driver takes to free memory: a shorter wait says
+// nothing of a GPU.
+const leastWatchdog = time.Second
 
 // Options tunes a GPU. The zero value, and nil, mean the defaults. Open copies it.
 type Options struct {
 	// MemoryLimit is the most memory in bytes that the process may take of the GPU, context and kernels included. 0 is what
 	// is free at the first use.
 	MemoryLimit int64
-	// Watchdog is how long work of at most 50 ms may take before the GPU counts as lost. 0 is 30 s.
+	// Watchdog is how long work of at most 50 ms, or the driver to take memory back, may take before the GPU counts as lost.
+	// 0 is 30 s, the least is 1 s.
 	Watchdog time.Duration
 	// DebugSync waits for each kernel, so that a fault names the one that made it. It costs much.
 	DebugSync bool
@@ -29,18 +56,19 @@ func (o *Options) options() (*gpu.Options, error) {
 		return nil, nil
 	case o.MemoryLimit < 0:
 		return nil, fmt.Errorf("device: option MemoryLimit: %d bytes", o.MemoryLimit)
-	case o.Watchdog < 0:
-		return nil, fmt.Errorf("device: option Watchdog: %v", o.Watchdog)
+	case o.Watchdog != 0 && o.Watchdog < leastWatchdog:
+		return nil, fmt.Errorf("device: option Watchdog: %v is less than %v", o.Watchdog, leastWatchdog)
 	}
 	return &gpu.Options{MemoryLimit: uint64(o.MemoryLimit), Watchdog: o.Watchdog, DebugSync: o.DebugSync}, nil
 }
 
 // List describes all GPUs that the driver shows, in its order, without opening them. Where there is none it is empty and the
-// error is ErrNoDriver or ErrNoDevice. Its first call starts the driver, which can take a second.
+// error is ErrNoDriver or ErrNoDevice. Its first call starts the driver, which can take a second; a driver that could not be
+// started is tried again by the next.
 func List() ([]Info, error) {
-	s, err := system()
+	s, err := shared.get()
 	if err != nil {
-		return nil, Err(err)
+		return nil, err
 	}
 	return list(s)
 }
@@ -58,14 +86,15 @@ func list(s *gpu.System) ([]Info, error) {
 }
 
 // Open opens the GPU that name names: its ordinal ("0"), its UUID or the first eight or more characters of it if no
-// other GPU has them, or its bus address ("0000:3b:00.0"). The caller closes it.
+// other GPU has them, or its bus address ("0000:3b:00.0", or "00000000:3b:00.0" as nvidia-smi writes it). The caller
+// closes it.
 //
 // A process has each GPU once: handles opened on the same one share its memory limit and statistics. Options for a GPU
 // that is open already must mean the same as those it was opened with, or be nil; the error is ErrBusy otherwise.
 func Open(name string, o *Options) (Device, error) {
-	s, err := system()
+	s, err := shared.get()
 	if err != nil {
-		return nil, Err(err)
+		return nil, err
 	}
 	return open(s, name, o)
 }
@@ -97,8 +126,16 @@ type card struct {
 	closed bool
 }
 
-// GPU is the GPU for the packages of this module.
-func (c *card) GPU() *gpu.Device { return c.d }
+// GPU is the GPU for the packages of this module. Through a handle that is closed it answers ErrClosed, also while others
+// keep it open.
+func (c *card) GPU() *gpu.Device {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.d.Closed()
+	}
+	return c.d
+}
 
 func (c *card) Info() Info { return infoOf(c.d.Info()) }
 

@@ -82,7 +82,7 @@ func TestHandlesShareTheGPU(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	drv := twoCards()
-	for _, o := range []*Options{{MemoryLimit: -1}, {Watchdog: -time.Second}} {
+	for _, o := range []*Options{{MemoryLimit: -1}, {Watchdog: -time.Second}, {Watchdog: 999 * time.Millisecond}} {
 		_, err := open(gpu.NewSystem(drv), "0", o)
 		require.ErrorContains(t, err, "device: option ")
 	}
@@ -102,10 +102,11 @@ func TestFaults(t *testing.T) {
 		want error
 		text string
 	}{
-		{name: "unknown ordinal", card: "3", want: ErrNoDevice, text: "find 3: no such device: there are 1 cards"},
-		{name: "unknown UUID", card: "GPU-12345678", want: ErrNoDevice, text: "find GPU-12345678"},
+		{name: "unknown ordinal", card: "3",
+			want: ErrNoDevice, text: `find "3": no such device: there is device 0 Fake GPU (GPU-fa`},
+		{name: "unknown UUID", card: "GPU-12345678", want: ErrNoDevice, text: `find "GPU-12345678"`},
 		{name: "ambiguous", cfg: fakedrv.Config{Cards: make([]fakedrv.Card, 2)}, card: "GPU-fa00",
-			want: ErrNoDevice, text: "more than one card fits"},
+			want: ErrNoDevice, text: "more than one fits: devices [0 1]"},
 		{name: "no card", rule: fakedrv.Rule{Op: "DeviceCount", Result: cudrv.NoDevice},
 			want: ErrNoDevice, text: "CUDA_ERROR_NO_DEVICE"},
 		{name: "stub", rule: fakedrv.Rule{Op: "Version", Result: cudrv.StubLibrary},
@@ -212,11 +213,58 @@ func TestErr(t *testing.T) {
 	require.Equal(t, once, Err(once))
 	wrapped := fmt.Errorf("groth16: %w", once)
 	require.Equal(t, wrapped, Err(wrapped))
+	// What comes first decides, also if it has not been here and the second has.
+	both := Err(fmt.Errorf("load: %w", errors.Join(&gpu.Error{Op: "x", Reason: gpu.ErrLost}, once)))
+	require.ErrorContains(t, both, "device: load: ")
+	require.Equal(t, ErrLost, both.(*Error).Reason)
+	both = errors.Join(once, &gpu.Error{Op: "x", Reason: gpu.ErrLost})
+	require.Equal(t, both, Err(both))
 	plain := Err(&gpu.Error{Op: "cuX", Result: cudrv.InvalidValue})
 	var e *Error
 	require.ErrorAs(t, plain, &e)
 	require.NoError(t, e.Reason)
 	require.EqualError(t, plain, "device: cuX: CUDA_ERROR_INVALID_VALUE")
+}
+
+// A handle that is closed is of no use, also while another one keeps the GPU open.
+func TestClosedHandle(t *testing.T) {
+	drv := twoCards()
+	s := gpu.NewSystem(drv)
+	a, err := open(s, "0", nil)
+	require.NoError(t, err)
+	b, err := open(s, "0", nil)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	_, err = gpuOf(t, a).NewStream()
+	require.ErrorIs(t, Err(err), ErrClosed)
+	require.ErrorContains(t, err, a.Info().UUID)
+	require.Equal(t, b.Info(), a.Info())
+	_, err = gpuOf(t, b).Leasable()
+	require.NoError(t, err)
+	require.Equal(t, b.Stats(), a.Stats())
+	require.NoError(t, b.Close())
+	require.Zero(t, drv.Usage())
+}
+
+// A driver that could not be opened is tried again, and one that could is not.
+func TestOpenerTriesAgain(t *testing.T) {
+	tries := 0
+	o := opener{open: func() (*gpu.System, error) {
+		if tries++; tries < 3 {
+			return nil, &gpu.Error{Op: "open driver", Reason: gpu.ErrNoDriver}
+		}
+		return gpu.NewSystem(twoCards()), nil
+	}}
+	for range 2 {
+		_, err := o.get()
+		require.ErrorIs(t, err, ErrNoDriver)
+	}
+	s, err := o.get()
+	require.NoError(t, err)
+	again, err := o.get()
+	require.NoError(t, err)
+	require.Same(t, s, again)
+	require.Equal(t, 3, tries)
 }
 
 // TestThisMachine opens the driver of the machine the test runs on, if there is one. The checks are those that hold with

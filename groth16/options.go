@@ -115,7 +115,7 @@ type PhaseInfo struct {
 
 // Hooks observes a call of Prove. Any field may be nil. Functions are called one at a time on the goroutine that
 // called Prove; a slow one slows the proof. Phases of different partitions may overlap. A hook must not close the
-// Prover, since Close waits for Prove.
+// Prover, nor call its Prove, since both wait for the call that the hook is part of.
 type Hooks struct {
 	PhaseStart func(PhaseInfo)
 	PhaseEnd   func(PhaseInfo, error)

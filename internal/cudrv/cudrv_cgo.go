@@ -111,28 +111,38 @@ func open(path string) (*Lib, *OpenError) {
 	p := C.CString(path)
 	defer C.free(unsafe.Pointer(p))
 	var (
-		l   Lib
-		msg [512]C.char
+		l       Lib
+		msg     [512]C.char
+		version C.int
 	)
-	switch C.cudrv_open(p, &l.api, &msg[0], C.size_t(len(msg))) {
+	switch C.cudrv_open(p, &l.api, &msg[0], C.size_t(len(msg)), &version) {
 	case 0:
 	case 2:
-		return nil, &OpenError{Path: path, Reason: ErrTooOld, Symbol: C.GoString(&msg[0])}
+		return nil, &OpenError{Path: path, Reason: ErrTooOld, Symbol: C.GoString(&msg[0]), Version: int(version)}
 	default:
 		return nil, &OpenError{Path: path, Reason: ErrNoDriver, Detail: C.GoString(&msg[0])}
 	}
-	if v, r := l.Version(); r == Success && v < MinVersion {
-		return nil, &OpenError{Path: path, Reason: ErrTooOld, Version: v}
+	if err := l.start(path, int(version)); err != nil {
+		C.free(unsafe.Pointer(l.api))
+		return nil, err
+	}
+	return &l, nil
+}
+
+// start checks the driver's version, 0 if it did not say, and starts it.
+func (l *Lib) start(path string, version int) *OpenError {
+	if version != 0 && version < MinVersion {
+		return &OpenError{Path: path, Reason: ErrTooOld, Version: version}
 	}
 	switch r := Result(C.cudrv_init(l.api)); r {
 	case Success:
-		return &l, nil
+		return nil
 	case NoDevice:
-		return nil, &OpenError{Path: path, Reason: ErrNoDevice, Result: r}
+		return &OpenError{Path: path, Reason: ErrNoDevice, Result: r}
 	case StubLibrary:
-		return nil, &OpenError{Path: path, Reason: ErrNoDriver, Result: r}
+		return &OpenError{Path: path, Reason: ErrNoDriver, Result: r}
 	default:
-		return nil, &OpenError{Path: path, Reason: ErrInit, Result: r}
+		return &OpenError{Path: path, Reason: ErrInit, Result: r}
 	}
 }
 

@@ -62,16 +62,21 @@ func symbols(t *testing.T) []string {
 	return names
 }
 
+// A driver that lacks a symbol says which, and its version unless that is what it lacks.
 func TestMissingSymbols(t *testing.T) {
+	const version = "cuDriverGetVersion"
 	for _, name := range symbols(t) {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(compileFake(t, "-O0", "-D"+name+"=absent"))
+			_, err := Open(compileFake(t, "-O0", "-DFAKE_VERSION=11040", "-D"+name+"=absent"))
 			var oe *OpenError
 			if !errors.As(err, &oe) || oe.Symbol != name || !errors.Is(err, ErrTooOld) {
 				t.Fatalf("got %v", err)
 			}
 			if !strings.Contains(err.Error(), name) {
 				t.Errorf("the message does not name the symbol: %v", err)
+			}
+			if says := strings.Contains(err.Error(), "it offers CUDA 11.4, the kernels need CUDA 13.0"); says == (name == version) {
+				t.Errorf("the message does not give the versions: %v", err)
 			}
 		})
 	}
@@ -317,7 +322,7 @@ func TestResult(t *testing.T) {
 	if s := Result(12345).String(); s != "CUresult 12345" {
 		t.Error(s)
 	}
-	if !IllegalAddress.Sticky() || OutOfMemory.Sticky() || NotReady.Sticky() {
+	if !IllegalAddress.Sticky() || !MPSClientTerminated.Sticky() || OutOfMemory.Sticky() || NotReady.Sticky() {
 		t.Error("sticky results")
 	}
 }

@@ -23,7 +23,7 @@ type OpenError struct {
 	Reason  error  // one of the errors above
 	Detail  string // the loader's sentence, or empty
 	Symbol  string // the symbol that is missing, or empty
-	Version int    // the driver's version when it is too old, or 0
+	Version int    // the driver's version when it is too old, or 0 if it does not say
 	Result  Result // what cuInit answered, or Success
 }
 
@@ -32,13 +32,14 @@ func (e *OpenError) Error() string {
 	if e.Path != "" {
 		s += " at " + e.Path
 	}
-	switch {
-	case e.Symbol != "":
+	if e.Symbol != "" {
 		s += ": symbol " + e.Symbol + " is missing"
-	case e.Version != 0:
+	}
+	if e.Version != 0 {
 		s += fmt.Sprintf(": it offers CUDA %s, the kernels need CUDA %s or later (driver 580)",
 			VersionString(e.Version), VersionString(MinVersion))
-	case e.Result != Success:
+	}
+	if e.Result != Success {
 		s += ": cuInit: " + e.Result.String()
 	}
 	if e.Detail != "" {

@@ -38,6 +38,7 @@ const (
 	InvalidPC            Result = 718
 	LaunchFailed         Result = 719
 	TensorMemoryLeak     Result = 721
+	MPSClientTerminated  Result = 810
 	ExternalDevice       Result = 911
 	Unknown              Result = 999
 )
@@ -56,7 +57,7 @@ func (r Result) Sticky() bool {
 	switch r {
 	case ECCUncorrectable, NVLinkUncorrectable, Contained, IllegalAddress, LaunchTimeout,
 		ContextIsDestroyed, Assert, HardwareStackError, IllegalInstruction, MisalignedAddress,
-		InvalidAddressSpace, InvalidPC, LaunchFailed, TensorMemoryLeak, ExternalDevice, Unknown,
+		InvalidAddressSpace, InvalidPC, LaunchFailed, TensorMemoryLeak, MPSClientTerminated, ExternalDevice, Unknown,
 		Deinitialized:
 		return true
 	}

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int cudrv_open(const char *path, cudrv_api **out, char *msg, size_t msg_len) {
+int cudrv_open(const char *path, cudrv_api **out, char *msg, size_t msg_len, int *version) {
+  *version = 0;
   void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!lib) {
     const char *why = dlerror();
@@ -18,15 +19,18 @@ int cudrv_open(const char *path, cudrv_api **out, char *msg, size_t msg_len) {
     snprintf(msg, msg_len, "no memory for the symbol table");
     return 3;
   }
-#define X(field, symbol, params)                  \
-  *(void **)(&a->field) = dlsym(lib, symbol);     \
-  if (!a->field) {                                \
-    snprintf(msg, msg_len, "%s", symbol);         \
-    free(a);                                      \
-    return 2;                                     \
-  }
+  const char *missing = 0;
+#define X(field, symbol, params)              \
+  *(void **)(&a->field) = dlsym(lib, symbol); \
+  if (!a->field && !missing) missing = symbol;
   CUDRV_SYMBOLS(X)
 #undef X
+  if (a->version && a->version(version)) *version = 0;
+  if (missing) {
+    snprintf(msg, msg_len, "%s", missing);
+    free(a);
+    return 2;
+  }
   *out = a;
   return 0;
 }

@@ -51,7 +51,7 @@
     (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,        \
      void **, void **))
 
-// cudrv_api is one opened driver library. It is never freed: the library is never closed.
+// cudrv_api is one opened driver library. It is freed only if the driver can't be used; the library is never closed.
 typedef struct cudrv_api {
 #define X(field, symbol, params) int(*field) params;
   CUDRV_SYMBOLS(X)
@@ -60,8 +60,8 @@ typedef struct cudrv_api {
 
 // cudrv_open opens the library at path and looks up every symbol. On success it returns 0 and
 // sets *out. Otherwise it writes a sentence into msg: 1 the library can't be opened, 2 a symbol
-// is missing (its name is the whole message), 3 no memory.
-int cudrv_open(const char *path, cudrv_api **out, char *msg, size_t msg_len);
+// is missing (its name is the whole message), 3 no memory. *version is the driver's, 0 if it does not say.
+int cudrv_open(const char *path, cudrv_api **out, char *msg, size_t msg_len, int *version);
 
 // The calls below return the driver's result. Those that take ctx push it, make their call and
 // pop it again.

@@ -43,10 +43,9 @@ func Upload[T any](s *Stream, dst View[T], src *Pinned[T]) error {
 	if err := checkCopy(s, op, dst, len(src.s)); err != nil {
 		return err
 	}
-	p := unsafe.Pointer(unsafe.SliceData(src.s))
-	return s.cut(op, dst.Bytes(), func(off, n uint64) cudrv.Result {
-		return s.d.drv.CopyToDeviceAsync(s.d.ctx, cudrv.DevicePtr(dst.Ptr()+off), unsafe.Add(p, off), n, s.p.s)
-	})
+	b := bytesOf(src.s)
+	s.d.sys.locked.claim(b, s.d)
+	return s.direct(dst.Ptr(), b)
 }
 
 // Download enqueues a copy to page-locked memory. dst must not be touched until it has run, also where an error says that
@@ -56,6 +55,7 @@ func Download[T any](s *Stream, dst *Pinned[T], src View[T]) error {
 	if err := checkCopy(s, op, src, len(dst.s)); err != nil {
 		return err
 	}
+	s.d.sys.locked.claim(bytesOf(dst.s), s.d)
 	p := unsafe.Pointer(unsafe.SliceData(dst.s))
 	return s.cut(op, src.Bytes(), func(off, n uint64) cudrv.Result {
 		return s.d.drv.CopyToHostAsync(s.d.ctx, unsafe.Add(p, off), cudrv.DevicePtr(src.Ptr()+off), n, s.p.s)
@@ -63,7 +63,8 @@ func Download[T any](s *Stream, dst *Pinned[T], src View[T]) error {
 }
 
 // Stage enqueues a copy of ordinary memory through page-locked memory of the stream. It returns when src is free again,
-// before the copy has run.
+// before the copy has run. If src is in the memory of a [Pinned] of any card, it is copied from there, and must not change
+// until the copy has run, also where an error says that only a part of it was enqueued.
 func Stage[T any](s *Stream, dst View[T], src []T) error {
 	if err := checkCopy(s, "cuMemcpyHtoDAsync", dst, len(src)); err != nil {
 		return err

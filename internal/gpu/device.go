@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gocuzk/cuzk/internal/cudrv"
@@ -23,6 +24,7 @@ type Device struct {
 	closed atomic.Bool
 	lost   atomic.Pointer[Error]
 	gone   chan struct{} // closed when the card is lost
+	life   sync.Mutex    // held while the card is closed, and while a child is counted
 	budget ledger
 	gate   gate
 
@@ -119,9 +121,10 @@ func (d *Device) Stats() Stats {
 
 // Memory is what the driver says about the card's memory now.
 func (d *Device) Memory() (free, total uint64, err error) {
-	if err := d.alive("cuMemGetInfo"); err != nil {
+	if err := d.adopt(kindCall, "cuMemGetInfo"); err != nil {
 		return 0, 0, err
 	}
+	defer d.disown(kindCall)
 	free, total, r := d.drv.MemInfo(d.ctx)
 	return free, total, d.check(r, "cuMemGetInfo", "", nil)
 }
@@ -146,6 +149,23 @@ func (d *Device) Close() error {
 		d.users--
 		return nil
 	}
+	if err := d.shut(); err != nil {
+		return err
+	}
+	var err error
+	if d.lost.Load() == nil {
+		err = d.await("cuDevicePrimaryCtxRelease", func() cudrv.Result { return d.drv.PrimaryRelease(d.dev) })
+	}
+	if d.lost.Load() == nil { // a lost one stays in the table: the card can't be opened again in this process
+		delete(d.sys.open, d.info.Ordinal)
+	}
+	return err
+}
+
+// shut lets every later call answer ErrClosed. It fails with ErrBusy while children are open, or being made.
+func (d *Device) shut() error {
+	d.life.Lock()
+	defer d.life.Unlock()
 	var open []string
 	for k := range kinds {
 		if n := d.counts[k].Load(); n != 0 {
@@ -156,9 +176,12 @@ func (d *Device) Close() error {
 		return &Error{Device: d.info.Identity, Op: "close", Reason: ErrBusy, Detail: strings.Join(open, ", ")}
 	}
 	d.closed.Store(true)
-	if d.lost.Load() != nil {
-		return nil // stays in the table: the card can't be opened again in this process
-	}
-	delete(d.sys.open, d.info.Ordinal)
-	return d.check(d.drv.PrimaryRelease(d.dev), "cuDevicePrimaryCtxRelease", "", nil)
+	return nil
+}
+
+// Closed is a handle on the card whose every call answers ErrClosed.
+func (d *Device) Closed() *Device {
+	c := &Device{sys: d.sys, drv: d.drv, info: d.info, opts: d.opts, gone: make(chan struct{})}
+	c.closed.Store(true)
+	return c
 }

@@ -10,7 +10,8 @@
 // Everything is enqueued on a [Stream], cut into pieces of about 50 ms by the estimates that launches carry, with at most
 // two unfinished ones; [Stream.Bind] makes the end of a context stop it, and lets less urgent work of the card pause at
 // the edge of a piece. Every wait asks the driver again and again, so that a card that completes nothing for the time of
-// the watchdog is found out and lost.
+// the watchdog is found out and lost. What gives something back to the driver, which waits there for the card, is given the
+// same time.
 //
 // # Memory
 //

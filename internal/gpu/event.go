@@ -19,11 +19,13 @@ type Event struct {
 
 // NewEvent makes an event that keeps the time.
 func (d *Device) NewEvent() (*Event, error) {
-	if err := d.alive("cuEventCreate"); err != nil {
+	const op = "cuEventCreate"
+	if err := d.adopt(kindEvent, op); err != nil {
 		return nil, err
 	}
 	ev, r := d.drv.EventCreate(d.ctx, cudrv.EventBlocking)
-	if err := d.check(r, "cuEventCreate", "", nil); err != nil {
+	if err := d.check(r, op, "", nil); err != nil {
+		d.disown(kindEvent)
 		return nil, err
 	}
 	e := &Event{d: d, e: ev}

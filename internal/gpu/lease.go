@@ -42,6 +42,21 @@ type waiter struct {
 	given chan struct{} // closed, under the lock, when it is
 }
 
+func (b *ledger) hasLimit() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known
+}
+
+// setLimit sets the limit, once.
+func (b *ledger) setLimit(n uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.known {
+		b.limit, b.known = n, true
+	}
+}
+
 // fits tells whether n more bytes may be leased. The caller holds the lock.
 func (b *ledger) fits(n uint64) bool { return n <= b.limit && b.leased <= b.limit-n }
 
@@ -109,12 +124,15 @@ func (d *Device) Lease(ctx context.Context, n uint64, o *LeaseOptions) (*Lease, 
 	if err := ended(ctx, op); err != nil {
 		return nil, err
 	}
-	if err := d.setLimit(op); err != nil {
+	if err := d.adopt(kindLease, op); err != nil { // also while it waits: the card can't be closed under it
 		return nil, err
 	}
-	d.counts[kindLease].Add(1) // also while it waits: the card can't be closed under it
-	if err := d.claim(ctx, n, o != nil && o.NoWait); err != nil {
-		d.counts[kindLease].Add(-1)
+	err := d.setLimit(op)
+	if err == nil {
+		err = d.claim(ctx, n, o != nil && o.NoWait)
+	}
+	if err != nil {
+		d.disown(kindLease)
 		return nil, err
 	}
 	l := &Lease{d: d, size: n}
@@ -128,17 +146,14 @@ func (d *Device) setLimit(op string) error {
 	if err := d.alive(op); err != nil {
 		return err
 	}
-	b := &d.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.known {
+	if d.budget.hasLimit() {
 		return nil
 	}
-	free, total, err := d.Memory()
+	free, total, err := d.Memory() // not under the lock: a driver that does not answer must not hold up Stats
 	if err != nil {
 		return err
 	}
-	b.limit, b.known = leasable(free, total, d.opts.MemoryLimit), true
+	d.budget.setLimit(leasable(free, total, d.opts.MemoryLimit))
 	return nil
 }
 

@@ -173,14 +173,15 @@ func TestLeaseOrder(t *testing.T) {
 		t.Error("the last came before the others: ", seen)
 	}
 	queued(d, 1)
-	for i := range 3 {
+	for i := range 2 {
 		close(release[i])
 		if j := <-got; j != i {
 			t.Errorf("%d before %d", j, i)
 		}
 	}
-	if i := <-got; i != 3 {
-		t.Error(i)
+	close(release[2])
+	if i, j := <-got, <-got; i+j != 2+3 { // the last may speak up before the one that made room for it
+		t.Error(i, j)
 	}
 	close(release[3])
 	<-got

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/gocuzk/cuzk/internal/cudrv"
 )
+
+// unlockBytesPerNano is a speed at which any system takes page-locked memory back.
+const unlockBytesPerNano = 1
 
 // alignBytes is what the start of every View is a multiple of.
 const alignBytes = 256
@@ -206,24 +210,38 @@ type Pinned[T any] struct {
 // AllocPinned allocates page-locked memory. It is an Error with ErrMemory where the system does
 // not give it; callers then copy from ordinary memory.
 func AllocPinned[T any](d *Device, n int) (*Pinned[T], error) {
-	if err := d.alive("cuMemHostAlloc"); err != nil {
+	const op = "cuMemHostAlloc"
+	if err := d.adopt(kindPinned, op); err != nil {
 		return nil, err
 	}
+	m, err := allocPinned[T](d, op, n)
+	if err != nil {
+		d.disown(kindPinned)
+	}
+	return m, err
+}
+
+func allocPinned[T any](d *Device, op string, n int) (*Pinned[T], error) {
 	var t T
 	if n <= 0 {
-		return nil, d.argument("cuMemHostAlloc", "%d elements", n)
+		return nil, d.argument(op, "%d elements", n)
 	}
 	size := uint64(n) * uint64(unsafe.Sizeof(t))
 	p, r := d.drv.HostAlloc(d.ctx, size)
-	if err := d.check(r, "cuMemHostAlloc", "", nil); err != nil {
+	if err := d.check(r, op, "", nil); err != nil {
 		return nil, err
 	}
 	d.pinned.Add(size)
+	d.sys.locked.add(addressesOf(p, size))
 	m := &Pinned[T]{d: d, s: unsafe.Slice((*T)(p), n)}
 	m.h = d.child(kindPinned, "cuMemFreeHost", func() cudrv.Result {
+		if !d.sys.locked.remove(addressesOf(p, size)) {
+			return cudrv.Success
+		}
 		d.pinned.Add(-size)
 		return d.drv.HostFree(d.ctx, p)
 	})
+	m.h.slow = time.Duration(size / unlockBytesPerNano).Truncate(time.Millisecond)
 	m.cleanup = runtime.AddCleanup(m, leaked, m.h)
 	return m, nil
 }
@@ -231,7 +249,8 @@ func AllocPinned[T any](d *Device, n int) (*Pinned[T], error) {
 // Slice is the memory. It must not be used after Close.
 func (m *Pinned[T]) Slice() []T { return m.s }
 
-// Close frees the memory. On a lost card it is kept, since the card may still write to it.
+// Close frees the memory. If its card is lost, or one that has copied from or to it, it is kept, since that card may still
+// use it.
 func (m *Pinned[T]) Close() error {
 	m.cleanup.Stop()
 	return m.h.close()

@@ -19,11 +19,13 @@ type Module struct {
 
 // Load loads a fatbin or cubin.
 func (d *Device) Load(image []byte) (*Module, error) {
-	if err := d.alive("cuModuleLoadDataEx"); err != nil {
+	const op = "cuModuleLoadDataEx"
+	if err := d.adopt(kindModule, op); err != nil {
 		return nil, err
 	}
 	mod, log, r := d.drv.ModuleLoad(d.ctx, image)
-	if err := d.check(r, "cuModuleLoadDataEx", "", nil); err != nil {
+	if err := d.check(r, op, "", nil); err != nil {
+		d.disown(kindModule)
 		err.(*Error).Detail = log
 		return nil, err
 	}

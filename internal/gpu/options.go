@@ -6,7 +6,8 @@ import "time"
 type Options struct {
 	// Piece is the estimated time of the work between two marks of a stream. 0 is 50 ms.
 	Piece time.Duration
-	// Watchdog is the time without a completed piece after which the card is lost. 0 is 30 s.
+	// Watchdog is the time without a completed piece, or for the driver to take something back, after which the card is lost.
+	// 0 is 30 s.
 	Watchdog time.Duration
 	// Patience is the longest time that a stream waits, at the edge of a piece, for more urgent ones. 0 is 1 s.
 	Patience time.Duration

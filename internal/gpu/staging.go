@@ -93,11 +93,22 @@ func (s *Stream) reuse(t *slot) error {
 	return nil
 }
 
-// stage copies ordinary memory to the card; src is free when it returns.
+// direct copies page-locked memory to the card.
+func (s *Stream) direct(dst uint64, src []byte) error {
+	p := unsafe.Pointer(unsafe.SliceData(src))
+	return s.cut("cuMemcpyHtoDAsync", uint64(len(src)), func(off, n uint64) cudrv.Result {
+		return s.d.drv.CopyToDeviceAsync(s.d.ctx, cudrv.DevicePtr(dst+off), unsafe.Add(p, off), n, s.p.s)
+	})
+}
+
+// stage copies memory to the card. Unless it is page-locked, src is free when it returns.
 func (s *Stream) stage(dst uint64, src []byte) error {
 	const op = "cuMemcpyHtoDAsync"
 	if err := s.enter(op); err != nil || len(src) == 0 {
 		return err
+	}
+	if s.d.sys.locked.claim(src, s.d) {
+		return s.direct(dst, src)
 	}
 	pinned, err := s.pinSlots()
 	if err != nil {
@@ -176,8 +187,16 @@ func (s *Stream) stagePageable(dst uint64, src []byte) error {
 	if err := s.Wait(); err != nil {
 		return err
 	}
+	part := make([]byte, min(len(src), slotBytes)) // src may be a mapped file, which must not fault inside the driver
 	return s.cut(op, uint64(len(src)), func(off, n uint64) cudrv.Result {
-		return s.d.drv.CopyToDevice(s.d.ctx, cudrv.DevicePtr(dst+off), src[off:off+n], s.p.s)
+		for end := off + n; off < end; {
+			m := uint64(copy(part, src[off:end]))
+			if r := s.d.drv.CopyToDevice(s.d.ctx, cudrv.DevicePtr(dst+off), part[:m], s.p.s); r != cudrv.Success {
+				return r
+			}
+			off += m
+		}
+		return cudrv.Success
 	})
 }
 

@@ -40,14 +40,15 @@ type parts struct {
 
 // NewStream makes a stream.
 func (d *Device) NewStream() (*Stream, error) {
-	if err := d.alive("cuStreamCreate"); err != nil {
+	if err := d.adopt(kindStream, "cuStreamCreate"); err != nil {
 		return nil, err
 	}
 	p := new(parts)
 	if err := p.make(d); err != nil {
 		if d.lost.Load() == nil {
-			p.release(d)
+			_ = d.await("cuStreamDestroy", func() cudrv.Result { return p.release(d) }) // what failed first is the error
 		}
+		d.disown(kindStream)
 		return nil, err
 	}
 	s := &Stream{d: d, p: p, ring: new(ring), pass: &pass{g: &d.gate}}

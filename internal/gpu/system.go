@@ -1,9 +1,9 @@
 package gpu
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,8 +18,19 @@ type Identity struct {
 	Name    string
 }
 
+// String leaves out what is not known.
 func (id Identity) String() string {
-	return fmt.Sprintf("device %d %s (%s, %s)", id.Ordinal, id.Name, id.UUID, id.PCI)
+	s := fmt.Sprintf("device %d", id.Ordinal)
+	if id.Name != "" {
+		s += " " + id.Name
+	}
+	switch {
+	case id.UUID != "" && id.PCI != "":
+		s += " (" + id.UUID + ", " + id.PCI + ")"
+	case id.UUID+id.PCI != "":
+		s += " (" + id.UUID + id.PCI + ")"
+	}
+	return s
 }
 
 // Info describes a card.
@@ -40,6 +51,8 @@ type Info struct {
 type System struct {
 	drv cudrv.Driver
 	mon cudrv.Monitor // or nil
+
+	locked lockedMemory
 
 	mu   sync.Mutex
 	open map[int]*Device
@@ -86,12 +99,15 @@ func (s *System) count() (int, error) {
 	if r == cudrv.Success && v < cudrv.MinVersion {
 		return 0, openError(&cudrv.OpenError{Reason: cudrv.ErrTooOld, Version: v})
 	}
-	n := 0
-	if r == cudrv.Success {
-		n, r = s.drv.DeviceCount()
+	if r != cudrv.Success {
+		return 0, &Error{Op: "cuDriverGetVersion", Result: r, Reason: reasonOf(r)}
 	}
+	n, r := s.drv.DeviceCount()
 	if r != cudrv.Success {
 		return 0, &Error{Op: "cuDeviceGetCount", Result: r, Reason: reasonOf(r)}
+	}
+	if n < 1 {
+		return 0, &Error{Op: "cuDeviceGetCount", Reason: ErrNoDevice, Detail: fmt.Sprintf("the driver shows %d", n)}
 	}
 	return n, nil
 }
@@ -113,26 +129,28 @@ func (s *System) List() ([]Info, error) {
 	return list, nil
 }
 
+// describe asks the driver for all that is known of a card. Of a card that does not answer it gives what it learned.
 func (s *System) describe(ordinal int) (cudrv.Device, Info, error) {
 	info := Info{Identity: Identity{Ordinal: ordinal}}
-	var first error
+	var first *Error
 	note := func(op string, r cudrv.Result) {
 		if r != cudrv.Success && first == nil {
-			first = &Error{Device: info.Identity, Op: op, Result: r, Reason: reasonOf(r)}
+			first = &Error{Op: op, Result: r, Reason: reasonOf(r), Detail: fmt.Sprintf("of device %d", ordinal)}
 		}
 	}
 	dev, r := s.drv.DeviceGet(ordinal)
 	note("cuDeviceGet", r)
+	if first != nil {
+		return dev, info, first
+	}
 	info.Name, r = s.drv.DeviceName(dev)
 	note("cuDeviceGetName", r)
+	info.MIG = strings.Contains(info.Name, " MIG ") // the driver names parts "NVIDIA H200 MIG 1g.18gb"
 	uuid, r := s.drv.DeviceUUID(dev)
 	note("cuDeviceGetUuid", r)
-	h := hex.EncodeToString(uuid[:])
-	kind := "GPU-"
-	if info.MIG = strings.Contains(info.Name, " MIG "); info.MIG { // the driver names parts "NVIDIA H200 MIG 1g.18gb"
-		kind = "MIG-"
+	if r == cudrv.Success {
+		info.UUID = formatUUID(uuid, info.MIG)
 	}
-	info.UUID = kind + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 	info.PCI, r = s.drv.DevicePCI(dev)
 	note("cuDeviceGetPCIBusId", r)
 	info.MemoryBytes, r = s.drv.DeviceTotalMem(dev)
@@ -155,33 +173,65 @@ func (s *System) describe(ordinal int) (cudrv.Device, Info, error) {
 	v, r := s.drv.Version()
 	note("cuDriverGetVersion", r)
 	info.CUDA = cudrv.VersionString(v)
+	if first != nil {
+		if info.Identity != (Identity{Ordinal: ordinal}) {
+			first.Device, first.Detail = info.Identity, ""
+		}
+		return dev, info, first
+	}
 	if s.mon != nil {
 		info.Driver = s.mon.DriverVersion()
 	}
-	return dev, info, first
+	return dev, info, nil
 }
 
-// Find gives the ordinal of the card that a string names: an ordinal ("0"), an identity
-// ("GPU-…", or what of it is unambiguous) or a bus address ("0000:1b:00.0").
+// formatUUID writes a UUID as the driver's tools do.
+func formatUUID(uuid [16]byte, mig bool) string {
+	kind := "GPU"
+	if mig {
+		kind = "MIG"
+	}
+	return fmt.Sprintf("%s-%x-%x-%x-%x-%x", kind, uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:])
+}
+
+// named tells whether a string names the card; see [System.Find].
+func (id Identity) named(name string) bool {
+	address := strings.EqualFold(name, id.PCI) || strings.EqualFold(name, "0000"+id.PCI)
+	return name == strconv.Itoa(id.Ordinal) || id.PCI != "" && address ||
+		len(name) >= 8 && strings.HasPrefix(strings.ToLower(id.UUID), strings.ToLower(name))
+}
+
+// Find gives the ordinal of the card that a string names: an ordinal ("0"), an identity ("GPU-…", or what of it is
+// unambiguous) or a bus address ("0000:1b:00.0", or with the domain in eight digits). A card that does not answer is in the
+// way of its own name only.
 func (s *System) Find(name string) (int, error) {
-	list, err := s.List()
+	n, err := s.count()
 	if err != nil {
 		return 0, err
 	}
-	match := -1
-	for i, info := range list {
-		id := strings.EqualFold(name, info.PCI) || name == fmt.Sprint(i) ||
-			len(name) >= 8 && strings.HasPrefix(strings.ToLower(info.UUID), strings.ToLower(name))
-		if !id {
-			continue
+	var fits []int
+	var shown []string
+	var broken error
+	for i := range n {
+		_, info, err := s.describe(i)
+		if info.named(name) {
+			fits = append(fits, i)
 		}
-		if match >= 0 {
-			return 0, &Error{Op: "find " + name, Reason: ErrNoDevice, Detail: "more than one card fits"}
+		if broken == nil {
+			broken = err
 		}
-		match = i
+		shown = append(shown, info.Identity.String())
 	}
-	if match < 0 {
-		return 0, &Error{Op: "find " + name, Reason: ErrNoDevice, Detail: fmt.Sprintf("there are %d cards", len(list))}
+	missing := &Error{Op: fmt.Sprintf("find %q", name), Reason: ErrNoDevice}
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(fits) > 1:
+		missing.Detail = fmt.Sprintf("more than one fits: devices %v", fits)
+	case broken != nil:
+		return 0, broken
+	default:
+		missing.Detail = "there is " + strings.Join(shown, ", ")
 	}
-	return match, nil
+	return 0, missing
 }

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,4 +96,99 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("%+v, %d", list[1], d.ProcessBytes())
 	}
 	ok(t, d.Close())
+}
+
+// A card that does not describe itself is named in the error, as far as it is known, and is in nobody else's way.
+func TestBrokenCard(t *testing.T) {
+	const uuid, pci, result = "GPU-fa000000-0000-0000-0000-000000000001", "0000:01:00.0", "CUDA_ERROR_INVALID_DEVICE"
+	for op, want := range map[string]string{
+		"DeviceGet":       "gpu: cuDeviceGet: " + result + ": of device 0",
+		"DeviceName":      "gpu: device 0 (" + uuid + ", " + pci + "): cuDeviceGetName: " + result,
+		"DeviceUUID":      "gpu: device 0 A (" + pci + "): cuDeviceGetUuid: " + result,
+		"DevicePCI":       "gpu: device 0 A (" + uuid + "): cuDeviceGetPCIBusId: " + result,
+		"DeviceAttribute": "gpu: device 0 A (" + uuid + ", " + pci + "): cuDeviceGetAttribute: " + result,
+	} {
+		drv := fakedrv.New(two())
+		drv.Inject(fakedrv.Rule{Op: op, Times: -1, Result: cudrv.InvalidDevice})
+		s := NewSystem(drv)
+		_, listed := s.List()
+		_, opened := s.Open(0)
+		_, found := s.Find("GPU-00000000")
+		for _, err := range []error{listed, opened, found} {
+			if err == nil || err.Error() != want {
+				t.Errorf("%s: %v", op, err)
+			}
+		}
+		for _, name := range []string{"1", "0000:02:00.0", "GPU-fa000000-0000-0000-0000-000000000002"} {
+			if i, err := s.Find(name); i != 1 || err != nil {
+				t.Errorf("%s: %s: %d, %v", op, name, i, err)
+			}
+		}
+		ok(t, must(s.Open(1))(t).Close())
+	}
+}
+
+// The names that the tools of the driver print are understood, and what is not is answered with what there is.
+func TestNames(t *testing.T) {
+	s := NewSystem(fakedrv.New(fakedrv.Config{Cards: []fakedrv.Card{
+		{Name: "A", PCI: "0000:3b:00.0"}, {Name: "B", PCI: "0001:3b:00.0"},
+		{Name: "C MIG 1g", PCI: "0000:5e:00.0", UUID: [16]byte{1}}, {Name: "C MIG 2g", PCI: "0000:5e:00.0", UUID: [16]byte{2}},
+	}}))
+	for name, want := range map[string]int{
+		"00000000:3B:00.0": 0, "0000:3B:00.0": 0, "00000001:3b:00.0": 1, "MIG-0100": 2, "mig-02000000": 3,
+	} {
+		if i, err := s.Find(name); i != want || err != nil {
+			t.Errorf("%s: %d, %v", name, i, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"0000:5e:00.0": `gpu: find "0000:5e:00.0": no such device: more than one fits: devices [2 3]`,
+		"GPU-fa00":     `gpu: find "GPU-fa00": no such device: more than one fits: devices [0 1]`,
+	} {
+		if _, err := s.Find(name); err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	}
+	const all = "there is device 0 A (GPU-fa000000-0000-0000-0000-000000000001, 0000:3b:00.0), device 1 B"
+	for _, name := range []string{
+		"", " 0", "00", "+1", "-1", "4", "A", "MIG-", "GPU-fa0", "3b:00.0", "0000", "0\n", "0\x00", strings.Repeat("0", 1<<16),
+	} {
+		_, err := s.Find(name)
+		if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), all) {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+}
+
+// noCards is a driver that starts and shows nothing.
+type noCards struct{ cudrv.Driver }
+
+func (noCards) DeviceCount() (int, cudrv.Result) { return 0, cudrv.Success }
+
+func TestNoCards(t *testing.T) {
+	s := NewSystem(noCards{fakedrv.New(fakedrv.Config{})})
+	_, listed := s.List()
+	_, found := s.Find("0")
+	_, opened := s.Open(0)
+	for _, err := range []error{listed, found, opened} {
+		if !errors.Is(err, ErrNoDevice) || err.Error() != "gpu: cuDeviceGetCount: no such device: the driver shows 0" {
+			t.Error(err)
+		}
+	}
+}
+
+// Each of many cards has names of its own.
+func TestManyCards(t *testing.T) {
+	s := NewSystem(fakedrv.New(fakedrv.Config{Cards: make([]fakedrv.Card, 16)}))
+	list := must(s.List())(t)
+	for want, info := range list {
+		for _, name := range []string{strconv.Itoa(want), info.UUID, info.PCI} {
+			if i, err := s.Find(name); i != want || err != nil {
+				t.Errorf("%s: %d, %v", name, i, err)
+			}
+		}
+	}
+	if last := list[15].PCI; last != "0000:10:00.0" {
+		t.Error(last)
+	}
 }

@@ -28,9 +28,8 @@ func Cards(t testing.TB, o *gpu.Options, cards ...fakedrv.Card) (*fakedrv.Driver
 	return Open(t, Options{Driver: fakedrv.Config{Cards: cards}, GPU: o})
 }
 
-// Open opens made-up cards, which run the twins of the kernels. What is left of them at the end fails the test.
-func Open(t testing.TB, o Options) (*fakedrv.Driver, []device.Device) {
-	t.Helper()
+// System is a driver with made-up cards, which run the twins of the kernels, and the table of those that are opened.
+func System(o Options) (*fakedrv.Driver, *gpu.System) {
 	drv := fakedrv.New(o.Driver)
 	for name, twin := range kernels.Twins() {
 		drv.Register(name, func(m *fakedrv.Memory, l cudrv.Launch, params []byte) {
@@ -41,7 +40,13 @@ func Open(t testing.TB, o Options) (*fakedrv.Driver, []device.Device) {
 	if o.Wrap != nil {
 		below = o.Wrap(drv)
 	}
-	system := gpu.NewSystem(below)
+	return drv, gpu.NewSystem(below)
+}
+
+// Open opens made-up cards. What is left of them at the end fails the test.
+func Open(t testing.TB, o Options) (*fakedrv.Driver, []device.Device) {
+	t.Helper()
+	drv, system := System(o)
 	devices := make([]device.Device, max(len(o.Driver.Cards), 1))
 	for i := range devices {
 		d, err := system.OpenWith(i, o.GPU)

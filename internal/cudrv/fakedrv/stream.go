@@ -1,6 +1,7 @@
 package fakedrv
 
 import (
+	"fmt"
 	"hash/maphash"
 	"unsafe"
 
@@ -56,7 +57,7 @@ func newCard(d *Driver, ordinal int, c Card) *card {
 		c.UUID = [16]byte{0: 0xfa, 15: byte(ordinal + 1)}
 	}
 	if c.PCI == "" {
-		c.PCI = "0000:0" + string(rune('1'+ordinal)) + ":00.0"
+		c.PCI = fmt.Sprintf("0000:%02x:00.0", ordinal+1)
 	}
 	if c.MemoryBytes == 0 {
 		c.MemoryBytes = 1 << 30
