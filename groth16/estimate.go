@@ -32,7 +32,8 @@ type Need struct {
 	// are not evaluated on a GPU. Each of several proofs at a time takes as much; what the collector has not found yet comes
 	// on top.
 	HostBytes int64
-	// KeyBytes is the size of the parameter file. It is mapped, so the system can take its pages back.
+	// KeyBytes is the size of the parameter file. It is mapped, so the system can take its pages back. A page-locked copy takes
+	// as much of the host, and the system can't take that back.
 	KeyBytes int64
 }
 

@@ -90,7 +90,7 @@ func (p *prover) Device() device.Device { return p.backend.device }
 type Memory struct {
 	LeasedBytes   int64 // in all
 	ResidentBytes int64 // of that, what stays between proofs: the resident part of the key, and tables
-	Streamed      bool  // sections of the key are read from the file in each proof
+	Streamed      bool  // sections of the key are read from where it is, the file or page-locked memory, in each proof
 }
 
 // Memory implements Prover.

@@ -2,16 +2,20 @@ package groth16
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/internal/gpu"
 	"github.com/gocuzk/cuzk/internal/srs"
 )
 
 // ProvingKey is an open parameter file. The file is mapped, not read: points are decoded when a proof needs
 // them, and provers that share a key share its memory. It may be used by several goroutines.
 type ProvingKey struct {
-	key *srs.Key
-	vk  *VerifyingKey
+	key    *srs.Key
+	vk     *VerifyingKey
+	memory *gpu.Pinned[byte] // what the key is in, or nil if it is in its file
 }
 
 // OpenProvingKey opens the parameter file at path. It checks the verifying key in it completely and that the
@@ -52,6 +56,12 @@ func (k *ProvingKey) Check(ctx context.Context, progress func(done, total int64)
 	return paramsError(k.key.Check(ctx, progress))
 }
 
-// Close unmaps the file, after waiting for running reads. Provers of this key must be closed before. Closing
-// twice does nothing.
-func (k *ProvingKey) Close() error { return k.key.Close() }
+// Close unmaps the file, or frees the memory of a copy, after waiting for running reads. Provers of this key must be closed
+// before. Closing twice does nothing.
+func (k *ProvingKey) Close() error {
+	err := k.key.Close()
+	if k.memory != nil {
+		err = errors.Join(err, device.Err(k.memory.Close()))
+	}
+	return err
+}

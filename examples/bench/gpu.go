@@ -29,7 +29,7 @@ func gpuOps() []gpuOp {
 		{"decode", func(o *gpuFlags) { o.addLogs(0, 27); o.addGroup() }, (*gpuBench).decode},
 		{"fixed", func(o *gpuFlags) { o.addLogs(1, 24); o.addGroup(); o.addWindow() }, (*gpuBench).fixed},
 		{"key", func(o *gpuFlags) { o.addLogs(10, 27); o.addWindow() }, (*gpuBench).key},
-		{"prove", func(o *gpuFlags) { o.addLogs(10, 27); o.addMemory() }, (*gpuBench).prove},
+		{"prove", func(o *gpuFlags) { o.addLogs(10, 27); o.addMemory(); o.addPlaces() }, (*gpuBench).prove},
 	}
 }
 
@@ -45,6 +45,7 @@ func gpuOpNames() []string {
 type gpuFlags struct {
 	*flags
 	device, group, scalars, folder *string
+	key, rows                      *string
 	runs, warm, window, rounds     *int
 	memory                         *uint64
 	logs                           *logList
@@ -81,6 +82,19 @@ func (o *gpuFlags) addMemory() {
 	o.folder = o.String("folder", "", "where to write the key, which is removed again; by default where temporary files are")
 }
 
+// Places of what prove reads.
+const (
+	inMemory = "ordinary" // rows in memory of Go, or a key that is mapped; it stays on the GPU as far as it fits
+	inLocked = "locked"   // in page-locked memory; nothing of such a key stays on the GPU
+	inFile   = "streamed" // a key that is mapped, nothing of which stays on the GPU
+)
+
+func (o *gpuFlags) addPlaces() {
+	o.key = o.String("key", inMemory, "where the key is in each proof: ordinary (on the GPU as far as it fits), locked (streamed from\n"+
+		"page-locked memory) or streamed (from the mapped file)")
+	o.rows = o.String("rows", inMemory, "where the rows are: ordinary or locked memory")
+}
+
 // check refuses values that are out of range.
 func (o *gpuFlags) check() error {
 	if *o.runs < 1 || *o.warm < 0 {
@@ -98,6 +112,11 @@ func (o *gpuFlags) check() error {
 	}
 	if o.scalars != nil {
 		if err := o.oneOf("scalars", "uniform", "filecoin"); err != nil {
+			return err
+		}
+	}
+	if o.key != nil {
+		if err := errors.Join(o.oneOf("key", inMemory, inLocked, inFile), o.oneOf("rows", inMemory, inLocked)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,25 @@ func TestGPUProveRemovesItsKey(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// Wherever key and rows are, the proof is the same.
+func TestGPUProvePlaces(t *testing.T) {
+	var proofs []string
+	for _, places := range [][2]string{
+		{inMemory, inMemory}, {inMemory, inLocked}, {inLocked, inMemory}, {inLocked, inLocked}, {inFile, inMemory},
+	} {
+		key, rows := places[0], places[1]
+		args := []string{"prove", "--log", "10", "--runs", "1", "--warm", "0", "--key", key, "--rows", rows}
+		lines, err := gpuLines(t, fakeCard(""), args...)
+		require.NoError(t, err)
+		l := lines[0]
+		require.True(t, l.CheckOK)
+		require.Equal(t, []string{key, rows}, []string{l.Key, l.RowsIn})
+		require.Equal(t, key != inMemory, l.Streamed)
+		proofs = append(proofs, l.Check)
+	}
+	require.Len(t, slices.Compact(proofs), 1)
+}
+
 // The end of the context ends a command, here when the kernel of the case first runs, and leaves nothing behind.
 func TestGPUMeasureCancelled(t *testing.T) {
 	skipIfShort(t)
@@ -172,6 +192,8 @@ func TestGPUUsageErrors(t *testing.T) {
 		{"msm --log 28", `"28" is not from 0 to 27`},
 		{"msm --log 5..4", `"5..4" is not from 0 to 27`},
 		{"prove --log 9", `"9" is not from 10 to 27`},
+		{"prove --log 10 --key resident", `--key is "resident", want ordinary, locked, streamed`},
+		{"prove --log 10 --rows streamed", `--rows is "streamed", want ordinary, locked`},
 		{"msm --log 3 --group g3", `--group is "g3", want g1, g2`},
 		{"msm --log 3 --scalars ones", `--scalars is "ones", want uniform, filecoin`},
 		{"msm --log 3 --window 23", "--window is 23, want at most 22"},

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"math/big"
 	"time"
+	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/gocuzk/cuzk/internal/engine"
 	enginegpu "github.com/gocuzk/cuzk/internal/engine/gpu"
+	"github.com/gocuzk/cuzk/internal/gpu"
 	"github.com/gocuzk/cuzk/internal/kernels"
 	"github.com/gocuzk/cuzk/internal/srs"
 )
@@ -18,6 +21,9 @@ import (
 type proveRun struct {
 	Rows        int     `json:"rows"`
 	KeyBytes    int64   `json:"key_bytes"`
+	Key         string  `json:"key"`      // where it is: ordinary, locked or streamed
+	RowsIn      string  `json:"rows_in"`  // where the rows are: ordinary or locked
+	Streamed    bool    `json:"streamed"` // some of the key is brought to the GPU in each proof
 	MemoryLimit uint64  `json:"memory_limit,omitempty"`
 	FirstMS     float64 `json:"key_loaded_and_first_proof_ms"`
 	AssignMS    float64 `json:"assign_ms"` // of the last proof, as the two below
@@ -25,7 +31,7 @@ type proveRun struct {
 	SumsMS      float64 `json:"sums_ms"`
 }
 
-// prove measures whole proofs by the engine, from evaluated rows and a packed witness in ordinary memory to the proof.
+// prove measures whole proofs by the engine, from evaluated rows and a packed witness in memory to the proof.
 func (b *gpuBench) prove(ctx context.Context) error {
 	for _, log := range b.flags.logs.logs {
 		if err := b.measureProve(ctx, log); err != nil {
@@ -54,15 +60,64 @@ func (b *gpuBench) measureProve(ctx context.Context, log int) (err error) {
 	if err := b.release(); err != nil {
 		return err
 	}
+	if err := b.withKey(ctx, path, func(key *srs.Key) error {
+		return b.withRows(c, func() error { return b.proveWith(ctx, c, key, want, hOK) })
+	}); err != nil {
+		return err
+	}
+	return b.reserve()
+}
+
+// withKey opens the key where the flags want it.
+func (b *gpuBench) withKey(ctx context.Context, path string, use func(*srs.Key) error) (err error) {
 	key, err := srs.Open(path, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, key.Close()) }()
-	if err := b.proveWith(ctx, c, key, want, hOK); err != nil {
+	if *b.flags.key != inLocked {
+		return use(key)
+	}
+	memory, err := gpu.AllocPinned[byte](b.device, int(key.Bytes()))
+	if err != nil {
 		return err
 	}
-	return b.reserve()
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	held, err := key.CopyTo(ctx, memory.Slice(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	return use(held)
+}
+
+// withRows puts the rows where the flags want them, for as long as use runs.
+func (b *gpuBench) withRows(c *proveCase, use func() error) (err error) {
+	if *b.flags.rows != inLocked {
+		return use()
+	}
+	n := len(c.rows.a)
+	memory, err := gpu.AllocPinned[fr.Element](b.device, 3*n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	ordinary := c.rows
+	defer func() { c.rows = ordinary }()
+	all := memory.Slice()
+	c.rows = &proveRows{a: all[:n:n], b: all[n : 2*n : 2*n], c: all[2*n:]}
+	copy(c.rows.a, ordinary.a)
+	copy(c.rows.b, ordinary.b)
+	copy(c.rows.c, ordinary.c)
+	return use()
+}
+
+// newEngine is an engine that keeps the key where the flags want it.
+func (b *gpuBench) newEngine(c *proveCase) (engine.Engine, error) {
+	if *b.flags.key == inMemory {
+		return enginegpu.New(b.device)
+	}
+	return enginegpu.NewStreaming(b.device, int(unsafe.Sizeof(bls12381.G1Affine{}))<<c.log) // a section, if that is little
 }
 
 // expectProof is the proof in closed form, with the quotient of the GPU, and whether that is right.
@@ -89,7 +144,7 @@ func (b *gpuBench) expectProof(ctx context.Context, c *proveCase) (want proofPoi
 
 // proveWith makes proofs and prints the line.
 func (b *gpuBench) proveWith(ctx context.Context, c *proveCase, key *srs.Key, want proofPoints, ok bool) (err error) {
-	e, err := enginegpu.New(b.device)
+	e, err := b.newEngine(c)
 	if err != nil {
 		return err
 	}
@@ -100,7 +155,9 @@ func (b *gpuBench) proveWith(ctx context.Context, c *proveCase, key *srs.Key, wa
 	}
 	defer func() { err = errors.Join(err, loaded.Close()) }()
 
-	run := proveRun{Rows: len(c.rows.a), KeyBytes: key.Bytes(), MemoryLimit: *b.flags.memory}
+	run := proveRun{
+		Rows: len(c.rows.a), KeyBytes: key.Bytes(), MemoryLimit: *b.flags.memory, Key: *b.flags.key, RowsIn: *b.flags.rows,
+	}
 	line := gpuLine{Log: &c.log, Check: want.hex(), CheckOK: ok, proveRun: &run}
 	var samples []sample
 	for i := range 1 + *b.flags.warm + *b.flags.runs {
@@ -116,7 +173,7 @@ func (b *gpuBench) proveWith(ctx context.Context, c *proveCase, key *srs.Key, wa
 		}
 		line.CheckOK = line.CheckOK && proof == want
 		run.AssignMS, run.QuotientMS = milliseconds(times.Assign), milliseconds(times.Quotient)
-		run.SumsMS = milliseconds(times.Sums)
+		run.SumsMS, run.Streamed = milliseconds(times.Sums), loaded.Memory().Streamed
 	}
 	return b.print(line, 0, samples)
 }

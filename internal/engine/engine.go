@@ -27,7 +27,8 @@ type Loaded interface {
 	// Assign evaluates the rows for a witness. It returns an error that is pce.ErrLayout if the witness is another system's.
 	// The witness must not change before the assignment is released.
 	Assign(ctx context.Context, w *pce.Witness) (Assignment, error)
-	// AssignRows takes rows that are evaluated already, for the same witness.
+	// AssignRows takes rows that are evaluated already, for the same witness, to which applies what Assign says. The rows must
+	// not change before it returns, and are the caller's again then, whatever the error.
 	AssignRows(ctx context.Context, w *pce.Witness, r *pce.Rows) (Assignment, error)
 	// Quotient returns the coefficients of h = (A·B − C)/(x^m − 1). It uses the rows up: it can be called once for an
 	// assignment. If a row is not satisfied the result is an *UnsatisfiedError.
@@ -47,7 +48,7 @@ type Loaded interface {
 type Memory struct {
 	Leased   uint64 // in all
 	Resident uint64 // of that, what stays between proofs
-	Streamed bool   // sections of the key come from the file in each proof
+	Streamed bool   // sections of the key come from the host in each proof
 }
 
 // Assignment is a witness and, until Quotient has used them, the values of the rows.

@@ -17,16 +17,20 @@ var (
 	ErrClosed = errors.New("file is closed")
 )
 
-// File is a file opened for reading in place. Its methods may be called from several goroutines.
+// File is a file opened for reading in place, or memory in place of one. Its methods may be called from several goroutines.
 type File struct {
 	size    int64
 	purpose Purpose
 	ledger  *Ledger
 
 	mu     sync.RWMutex // held for reading while a range is in use
-	f      *os.File     // nil once closed
+	f      *os.File     // nil once closed, and with memory
 	mapped []byte       // nil: not mapped, ranges are read
+	memory []byte       // nil: there is a file, or it is closed
 }
+
+// Memory is a File that reads from memory, which is the caller's and is not counted.
+func Memory(b []byte) *File { return &File{size: int64(len(b)), memory: b} }
 
 // Open opens the regular file at path. The ledger, which may be nil, counts it until Close.
 func Open(path string, purpose Purpose, ledger *Ledger) (*File, error) {
@@ -72,6 +76,9 @@ func (o *File) View(off, n int64, use func(b []byte) error) error {
 	}
 	o.mu.RLock()
 	defer o.mu.RUnlock()
+	if o.memory != nil {
+		return use(o.memory[off : off+n : off+n])
+	}
 	if o.f == nil {
 		return ErrClosed
 	}
@@ -134,6 +141,7 @@ func (o *File) Forget(off, n int64) {
 func (o *File) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.memory = nil
 	if o.f == nil {
 		return nil
 	}

@@ -105,3 +105,21 @@ func TestOpenRefuses(t *testing.T) {
 	require.NoError(t, f.View(0, 0, func(b []byte) error { return nil }))
 	require.NoError(t, f.Close())
 }
+
+// Memory reads like a file, and is the caller's again after Close.
+func TestMemory(t *testing.T) {
+	b := []byte{1, 2, 3, 4}
+	f := Memory(b)
+	require.EqualValues(t, 4, f.Size())
+	require.NoError(t, f.View(1, 2, func(got []byte) error {
+		require.Same(t, &b[1], &got[0], "in place")
+		require.Equal(t, 2, cap(got))
+		return nil
+	}))
+	require.Error(t, f.View(3, 2, nil))
+	f.Forget(0, 4)
+	require.NoError(t, f.Close())
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, f.View(1, 2, nil), ErrClosed)
+	require.Equal(t, []byte{1, 2, 3, 4}, b)
+}

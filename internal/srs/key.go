@@ -2,6 +2,7 @@ package srs
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math/bits"
 
 	"github.com/gocuzk/cuzk/internal/hostmem"
+	"github.com/gocuzk/cuzk/internal/parallel"
 	"github.com/gocuzk/cuzk/internal/wire"
 )
 
@@ -65,6 +67,49 @@ func (k *Key) Bytes() int64 { return k.file.Size() }
 
 // Close unmaps the file once nobody reads from it.
 func (k *Key) Close() error { return k.file.Close() }
+
+// CopyTo copies the file into memory of Bytes() bytes, and returns a Key that reads from there. Memory must not change as
+// long as that is in use; k may be closed. progress, which may be nil, is called now and then, from one goroutine at a time,
+// with the number of bytes copied; done never falls. It returns context.Cause(ctx) when ctx ends.
+func (k *Key) CopyTo(ctx context.Context, memory []byte, progress func(done, total int64)) (*Key, error) {
+	const chunk = 16 << 20
+	if int64(len(memory)) != k.Bytes() {
+		return nil, fmt.Errorf("srs: %s has %d bytes, the memory for it %d", k.path, k.Bytes(), len(memory))
+	}
+	report := reporter(0, k.Bytes(), progress)
+	err := parallel.Ranges(ctx, len(memory), chunk, func(_, lo, hi int) error {
+		err := k.file.View(int64(lo), int64(hi-lo), func(b []byte) error {
+			copy(memory[lo:hi], b)
+			return nil
+		})
+		if err != nil {
+			return k.fail(k.sectionAt(int64(lo)), -1, int64(lo), err)
+		}
+		k.file.Forget(int64(lo), int64(hi-lo))
+		report(hi - lo)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := parallel.Guard(func() error { report(0); return nil }); err != nil {
+		return nil, err
+	}
+	held := *k
+	held.file = hostmem.Memory(memory)
+	return &held, nil
+}
+
+// sectionAt is the section that a byte of the file is in.
+func (k *Key) sectionAt(offset int64) Section {
+	in := VK
+	for _, t := range k.tables {
+		if t.offset-countSize <= offset {
+			in = t.section
+		}
+	}
+	return in
+}
 
 func (k *Key) table(s Section) *table {
 	for i := range k.tables {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -147,4 +148,61 @@ func BenchmarkDecode(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A copy in memory reads like the file, and does not need it any more.
+func TestCopyTo(t *testing.T) {
+	params := enginetest.Small(t, "feistel").Params
+	key := open(t, params)
+	want := make([]bls12381.G1Affine, key.Len(srs.L))
+	require.NoError(t, key.G1(t.Context(), srs.L, 0, want))
+	_, err := key.CopyTo(t.Context(), make([]byte, len(params)-1), nil)
+	require.ErrorContains(t, err, fmt.Sprintf("has %d bytes, the memory for it %d", len(params), len(params)-1))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	_, err = key.CopyTo(ctx, make([]byte, len(params)), nil)
+	require.ErrorIs(t, err, enough)
+
+	memory := make([]byte, len(params))
+	var last int64
+	held, err := key.CopyTo(t.Context(), memory, func(done, total int64) {
+		require.GreaterOrEqual(t, done, last)
+		require.EqualValues(t, len(params), total)
+		last = done
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, len(params), last)
+	require.NoError(t, key.Close())
+	require.True(t, bytes.Equal(params, memory))
+	got := make([]bls12381.G1Affine, held.Len(srs.L))
+	require.NoError(t, held.G1(t.Context(), srs.L, 0, got))
+	require.Equal(t, want, got)
+	require.Equal(t, key.Path(), held.Path())
+	require.Same(t, key.VerifyingKey(), held.VerifyingKey())
+	held.Forget(srs.L, 0, 10)
+	require.NoError(t, held.View(srs.H, 0, 1, func(b []byte) error {
+		require.Equal(t, wire.G1Size, len(b))
+		return nil
+	}))
+	require.NoError(t, held.Close())
+	require.ErrorIs(t, held.G1(t.Context(), srs.L, 0, got), hostmem.ErrClosed)
+}
+
+// A file that is cut short, or closed, while it is copied is an error that says where.
+func TestCopyToOfWhatIsGone(t *testing.T) {
+	params := enginetest.Small(t, "feistel").Params
+	path := filepath.Join(t.TempDir(), "cut.params")
+	require.NoError(t, os.WriteFile(path, params, 0o600))
+	key, err := srs.Open(path, nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, int64(len(params)-1)))
+	_, err = key.CopyTo(t.Context(), make([]byte, len(params)), nil)
+	var located *srs.Error
+	require.ErrorAs(t, err, &located)
+	require.Equal(t, srs.VK, located.Section, "all of the file is one chunk")
+	require.ErrorIs(t, err, hostmem.ErrTruncated)
+	require.NoError(t, key.Close())
+	_, err = key.CopyTo(t.Context(), make([]byte, len(params)), nil)
+	require.ErrorIs(t, err, hostmem.ErrClosed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -57,7 +58,7 @@ func (m *keyMaker) open(ctx context.Context, d *gpu.Device, n1, n2, stretch int)
 
 // reserve plans for what the card can give, and takes it. If others took some of it in between it plans again.
 func (m *keyMaker) reserve(ctx context.Context, d *gpu.Device, n1, n2, stretch int) (*keyPlan, error) {
-	for {
+	for before := uint64(math.MaxUint64); ; {
 		free, err := d.Leasable()
 		if err != nil {
 			return nil, err
@@ -71,7 +72,8 @@ func (m *keyMaker) reserve(ctx context.Context, d *gpu.Device, n1, n2, stretch i
 			}
 		}
 		m.lease, err = d.Lease(ctx, p.bytes(), &gpu.LeaseOptions{NoWait: true})
-		if errors.Is(err, gpu.ErrMemory) {
+		if errors.Is(err, gpu.ErrMemory) && free != before { // the same again would fail again
+			before = free
 			continue
 		}
 		if err != nil {

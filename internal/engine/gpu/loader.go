@@ -44,14 +44,33 @@ func newLoader(lib *kernels.Library, s *gpu.Stream, a *gpu.Arena, key *srs.Key, 
 	return l, err
 }
 
-// load brings a segment to dst and waits for it. A malformed point gives an *srs.Error.
+// load brings a segment to dst and waits for it, also after an error. A malformed point gives an *srs.Error.
 func (l *loader) load(s *segment, dst points) error {
 	if s.lo == s.hi {
 		return nil
 	}
+	// The file's pages are read here and not in the driver, where a fault of a file cut short would end the process. Of
+	// page-locked memory the card may read until the stream has passed.
+	err := l.key.View(s.query.section, s.lo, s.hi, func(b []byte) error {
+		err := l.chunks(s, b, dst)
+		if e := l.stream.Wait(); err == nil {
+			err = e
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.key.Forget(s.query.section, s.lo, s.hi)
+	return l.verdict(s.query.section)
+}
+
+// chunks enqueues the copies of a segment's encoded points and what makes them the points at dst.
+func (l *loader) chunks(s *segment, encoded []byte, dst points) error {
 	if err := gpu.Fill(l.stream, l.fault, 0xff); err != nil {
 		return err
 	}
+	size := encodedSize(s.query.section)
 	at := s.start
 	var bits, dense uint32
 	for lo := s.lo; lo < s.hi; lo += len(l.places) {
@@ -66,24 +85,26 @@ func (l *loader) load(s *segment, dst points) error {
 				return err
 			}
 		}
-		if err := l.chunk(s.query.section, lo, hi, to, place); err != nil {
+		b := encoded[(lo-s.lo)*size : (hi-s.lo)*size]
+		if err := l.chunk(s.query.section, lo, b, to, place); err != nil {
 			return err
 		}
 	}
-	l.key.Forget(s.query.section, s.lo, s.hi)
-	return l.verdict(s.query.section)
+	return nil
 }
 
-// chunk brings points lo to hi−1 of a section to their places.
-func (l *loader) chunk(section srs.Section, lo, hi int, dst points, place gpu.View[uint32]) error {
-	size := wire.G1Size
-	if section == srs.BG2 {
-		size = wire.G2Size
+// encodedSize is the size of a section's points in the file.
+func encodedSize(s srs.Section) int {
+	if s == srs.BG2 {
+		return wire.G2Size
 	}
-	raw := l.raw.Slice(0, (hi-lo)*size)
-	// The file's pages are read here and not in the driver, where a fault of a file cut short would end the process.
-	err := l.key.View(section, lo, hi, func(b []byte) error { return gpu.StageBytes(l.stream, raw, b) })
-	if err != nil {
+	return wire.G1Size
+}
+
+// chunk brings points of a section, from number lo on, to their places.
+func (l *loader) chunk(section srs.Section, lo int, encoded []byte, dst points, place gpu.View[uint32]) error {
+	raw := l.raw.Slice(0, len(encoded))
+	if err := gpu.StageBytes(l.stream, raw, encoded); err != nil {
 		return err
 	}
 	if section == srs.BG2 {

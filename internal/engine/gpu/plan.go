@@ -143,7 +143,10 @@ func makePlan(s *sizes, memory uint64, stream bool) (*plan, error) {
 	}
 	p := s.streamed()
 	if p.total() > memory {
-		return nil, &shortError{need: s.least().total(), memory: memory}
+		if !stream {
+			p = s.least()
+		}
+		return nil, &shortError{need: p.total(), memory: memory}
 	}
 	for _, name := range residency {
 		for _, x := range s.sections {
