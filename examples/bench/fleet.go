@@ -22,15 +22,17 @@ type fleetJob struct {
 	jobs, engines                 int
 	minutes                       float64
 	every                         time.Duration // between WinningPoSts that arrive; 0 is none
-	backendName, deviceName       string
+	backendName, deviceNames      string
 	backend                       groth16.Backend
 	memoryMiB                     int64
+	each                          bool // measure each device alone too
 	params, cache, tracePath      string
 
-	kinds  []fleetType
-	items  []*fleetItem // proved by turns
-	urgent *fleetItem   // what arrives meanwhile; may be nil
-	trace  *cuzk.Trace  // may be nil
+	devices []cuzk.DeviceOptions // of --device
+	kinds   []fleetType
+	items   []*fleetItem // proved by turns
+	urgent  *fleetItem   // what arrives meanwhile; may be nil
+	trace   *cuzk.Trace  // may be nil
 }
 
 // fleet implements "fleet": it keeps Engines busy and measures them.
@@ -67,8 +69,9 @@ func newFleet(e *env) *fleetJob {
 	f.DurationVar(&j.every, "winning-every", 0, "submit a WinningPoSt that often meanwhile, for instance 2s, and measure how long each takes")
 	f.StringVar(&j.winning, "winning", "", "size of the sectors of these; by default that of --synthetic")
 	f.StringVar(&j.backendName, "backend", "auto", "where to prove: auto, cpu, gpu")
-	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default all")
-	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of the GPU to take, context and kernels included, in MiB; needs --device")
+	f.StringVar(&j.deviceNames, "device", "", "the GPUs to use, with commas between: ordinals, UUIDs or bus addresses; by default all")
+	f.BoolVar(&j.each, "each-device", false, "also measure each of the GPUs alone, before all of them, and compare")
+	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of each GPU to take, context and kernels included, in MiB; needs --device")
 	f.StringVar(&j.params, "params", "", "folder with the parameters; by default test parameters in the cache folder, made if missing")
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
 	f.StringVar(&j.tracePath, "trace", "", "file for a timeline in Chrome's trace event format")
@@ -83,6 +86,7 @@ func (j *fleetJob) check() (err error) {
 	onCPU := j.backend == groth16.BackendCPU
 	err = j.refuseUnused(
 		rule{"device", !onCPU, "--backend cpu"}, rule{"memory-mib", !onCPU, "--backend cpu"},
+		rule{"each-device", !onCPU, "--backend cpu"},
 		rule{"jobs", j.minutes == 0, "--minutes"}, rule{"winning", j.every > 0, "no --winning-every"},
 	)
 	if err != nil {
@@ -99,8 +103,11 @@ func (j *fleetJob) check() (err error) {
 		return usagef("%s: --engines is %d, want 1 to %d", j.Name(), j.engines, maxEngines)
 	case j.every < 0:
 		return usagef("%s: --winning-every is %v", j.Name(), j.every)
-	case j.given("memory-mib") && (j.deviceName == "" || j.memoryMiB < 1 || j.memoryMiB > maxMemoryMiB):
+	case j.given("memory-mib") && (j.deviceNames == "" || j.memoryMiB < 1 || j.memoryMiB > maxMemoryMiB):
 		return usagef("%s: --memory-mib is %d, want 1 to %d, and --device", j.Name(), j.memoryMiB, maxMemoryMiB)
+	}
+	if err = j.parseDevices(); err != nil {
+		return err
 	}
 	if j.kinds, err = j.parseTypes(); err != nil {
 		return err
@@ -114,8 +121,12 @@ const (
 	maxEngines = 16
 )
 
-// run makes what keys are missing and measures each number of workers.
+// run makes what keys are missing and measures each case.
 func (j *fleetJob) run(ctx context.Context) (err error) {
+	cases, err := j.cases()
+	if err != nil {
+		return err
+	}
 	if err := j.makeKeys(ctx); err != nil {
 		return err
 	}
@@ -131,8 +142,8 @@ func (j *fleetJob) run(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, j.trace.Close(), f.Close()) }()
 	}
 	var lines []*fleetLine
-	for _, workers := range j.workers.logs {
-		l, err := j.measure(ctx, workers)
+	for _, c := range cases {
+		l, err := j.measure(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -148,7 +159,7 @@ func (j *fleetJob) run(ctx context.Context) (err error) {
 	}
 	for _, l := range lines {
 		if err := l.fault(); err != nil {
-			return fmt.Errorf("fleet: %d workers: %w", l.Workers, err)
+			return fmt.Errorf("fleet: %d workers on each of %d devices: %w", l.Workers, len(l.Devices), err)
 		}
 	}
 	return nil

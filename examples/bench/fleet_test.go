@@ -17,6 +17,8 @@ import (
 	"github.com/gocuzk/cuzk"
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
+	"github.com/gocuzk/cuzk/internal/cudrv/fakedrv"
+	"github.com/gocuzk/cuzk/internal/gputest"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -40,6 +42,9 @@ func TestFleetUsageErrors(t *testing.T) {
 		{"--types porep --winning-every 1s --winning 3KiB", `no winning-post of size "3KiB"`},
 		{"--types porep --memory-mib 100", "--memory-mib is 100, want 1 to 8796093022207, and --device"},
 		{"--types porep --device 0 --backend cpu", "--device is not used with --backend cpu"},
+		{"--types porep --each-device --backend cpu", "--each-device is not used with --backend cpu"},
+		{"--types porep --device 0,0", `--device has "0,0", want different GPUs`},
+		{"--types porep --device 0,", `--device has "0,", want different GPUs`},
 		{"--types porep --backend tpu", `--backend is "tpu"`},
 		{"--types porep more", `unexpected argument "more"`},
 	} {
@@ -73,6 +78,7 @@ func TestFleet(t *testing.T) {
 	var ratio fleetComparison
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &ratio))
 	require.Equal(t, []int{1, 2}, ratio.Workers)
+	require.Equal(t, []int{1, 1}, ratio.Devices)
 	require.Equal(t, 1.0, ratio.Ratios[0])
 	require.Positive(t, ratio.Ratios[1])
 	timeline, err := os.ReadFile(trace)
@@ -118,7 +124,7 @@ func tinyFleet(t *testing.T, args ...string) (*fleetJob, *strings.Builder) {
 func TestFleetOfEngines(t *testing.T) {
 	j, stderr := tinyFleet(t, "--jobs", "30", "--engines", "2")
 	j.urgent, j.every = j.items[0], time.Minute
-	l, err := j.measure(t.Context(), 2)
+	l, err := j.measure(t.Context(), fleetCase{workers: 2})
 	require.NoError(t, err)
 	require.NoError(t, l.fault())
 	require.NotContains(t, stderr.String(), "failed")
@@ -133,6 +139,45 @@ func TestFleetOfEngines(t *testing.T) {
 	require.Len(t, engines, 2)
 }
 
+// Each of two cards is measured alone, then both together; every proof is credited to the card that made it.
+func TestFleetOfDevices(t *testing.T) {
+	j, stderr := tinyFleet(t, "--jobs", "12", "--workers", "2")
+	_, devices := gputest.Cards(t, nil, fakedrv.Card{}, fakedrv.Card{})
+	var stdout strings.Builder
+	j.e, j.backend, j.each = &env{&stdout, stderr}, groth16.BackendGPU, true
+	for _, d := range devices {
+		j.devices = append(j.devices, cuzk.DeviceOptions{Device: d})
+	}
+	require.NoError(t, j.run(t.Context()))
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	require.Len(t, lines, 4)
+	for i, want := range [][]int{{0}, {1}, {0, 1}} {
+		var l fleetLine
+		require.NoError(t, json.Unmarshal([]byte(lines[i]), &l))
+		require.Equal(t, fleetCounts{Jobs: 12, Partitions: 12}, l.fleetCounts)
+		made := map[string]int{}
+		for _, d := range l.Devices {
+			made[d.UUID] = d.Partitions
+			require.Equal(t, d.Partitions > 0, d.GPUSeconds > 0)
+			require.Positive(t, d.PeakLeasedBytes)
+		}
+		require.Len(t, made, len(want))
+		total := 0
+		for _, card := range want {
+			total += made[devices[card].Info().UUID]
+		}
+		require.Equal(t, 12, total)
+	}
+	var c fleetComparison
+	require.NoError(t, json.Unmarshal([]byte(lines[3]), &c))
+	require.Equal(t, []int{1, 1, 2}, c.Devices)
+	require.Equal(t, []int{2, 2, 2}, c.Workers)
+	require.Len(t, c.Ratios, 3)
+
+	j.devices = j.devices[:1]
+	require.ErrorContains(t, j.run(t.Context()), "--each-device is to compare GPUs, and there is one")
+}
+
 // Jobs without a statement are refused: that is counted, and ends the run before the time is over.
 func TestFleetFailures(t *testing.T) {
 	j, stderr := tinyFleet(t, "--minutes", "60")
@@ -143,7 +188,7 @@ func TestFleetFailures(t *testing.T) {
 		}
 		return cuzk.Seal(nil)
 	}
-	l, err := j.measure(t.Context(), 1)
+	l, err := j.measure(t.Context(), fleetCase{workers: 1})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, l.FailedJobs, maxFailures)
 	require.Equal(t, l.Jobs, l.FailedJobs+l.Partitions)
@@ -193,8 +238,8 @@ func TestFleetObserves(t *testing.T) {
 			Name: "a", UUID: "GPU-a", PeakLeasedBytes: 9, PeakProcessBytes: 1 << 20, LimitBytes: 1 << 20, Samples: 2, Lost: true,
 		},
 		{Name: "b", UUID: "GPU-b", PeakProcessBytes: 5, LimitBytes: 1 << 20, Samples: 1},
-	}, r.devices)
-	l := &fleetLine{Devices: r.devices}
+	}, r.used)
+	l := &fleetLine{Devices: r.used}
 	require.NoError(t, l.fault())
 	r.observe(b, &device.Stats{ProcessBytes: 1<<20 + 1})
 	require.ErrorContains(t, l.fault(), "b: 1048577 bytes in use, 1048576 allowed")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gocuzk/cuzk"
 	"github.com/gocuzk/cuzk/circuits"
-	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
 )
 
@@ -131,13 +130,11 @@ func (j *fleetJob) paramsDir() string {
 
 // makeKeys makes test keys where there are none, unless --params says where keys are.
 func (j *fleetJob) makeKeys(ctx context.Context) (err error) {
-	o := groth16.TestKeyOptions{Backend: j.backend}
-	if j.deviceName != "" {
-		if o.Device, err = device.Open(j.deviceName, nil); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, o.Device.Close()) }()
+	o, done, err := j.forKeys()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	for _, i := range j.all() {
 		if err := j.makeKeyOf(ctx, i, o); err != nil {
 			return err

@@ -39,9 +39,14 @@ func (c *fleetCounts) add(result *cuzk.Result, err error) (onGPU time.Duration) 
 			continue
 		}
 		c.Partitions++
-		onGPU += p.Stats.Device.Assign + p.Stats.Device.Quotient + p.Stats.Device.Sums
+		onGPU += onDevice(p)
 	}
 	return onGPU
+}
+
+// onDevice is how long a proof took by its GPU's clock.
+func onDevice(p *cuzk.PartitionReport) time.Duration {
+	return p.Stats.Device.Assign + p.Stats.Device.Quotient + p.Stats.Device.Sums
 }
 
 // fleetLine is what fleet prints for each number of workers.
@@ -76,16 +81,18 @@ type fleetWorker struct {
 	Share  float64 `json:"share"`
 }
 
-// fleetDevice is the most that was in use on a device, keys being loaded included.
+// fleetDevice is what was proved on a device, and the most that was in use there, keys being loaded included.
 type fleetDevice struct {
-	Name             string `json:"name"`
-	UUID             string `json:"uuid,omitempty"`
-	Driver           string `json:"driver,omitempty"`
-	PeakLeasedBytes  int64  `json:"peak_leased_bytes"`
-	PeakProcessBytes int64  `json:"peak_process_bytes"` // as the driver sees the process, context and kernels included
-	LimitBytes       int64  `json:"limit_bytes,omitempty"`
-	Samples          int    `json:"samples"` // of what the driver sees
-	Lost             bool   `json:"lost,omitempty"`
+	Name             string  `json:"name"`
+	UUID             string  `json:"uuid,omitempty"`
+	Driver           string  `json:"driver,omitempty"`
+	Partitions       int     `json:"partitions"`            // proved
+	GPUSeconds       float64 `json:"gpu_seconds,omitempty"` // their phases by its clock
+	PeakLeasedBytes  int64   `json:"peak_leased_bytes"`
+	PeakProcessBytes int64   `json:"peak_process_bytes"` // as the driver sees the process, context and kernels included
+	LimitBytes       int64   `json:"limit_bytes,omitempty"`
+	Samples          int     `json:"samples"` // of what the driver sees
+	Lost             bool    `json:"lost,omitempty"`
 }
 
 // samplePeriod is how often devices are asked.
@@ -105,18 +112,32 @@ func (r *fleetRun) sample() {
 func (r *fleetRun) observe(info device.Info, s *device.Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *fleetDevice) bool { return d.UUID == info.UUID })
-	if i < 0 {
-		i = len(r.devices)
-		r.devices = append(r.devices, &fleetDevice{
-			Name: info.Name, UUID: info.UUID, Driver: info.Driver, LimitBytes: r.job.memoryMiB << 20,
-		})
-	}
-	d := r.devices[i]
+	d := r.of(info)
 	d.Samples++
 	d.PeakLeasedBytes = max(d.PeakLeasedBytes, s.PeakLeasedBytes)
 	d.PeakProcessBytes = max(d.PeakProcessBytes, s.ProcessBytes)
 	d.Lost = d.Lost || s.Lost
+}
+
+// credit counts a partition for the device that has proved it. The caller holds the lock.
+func (r *fleetRun) credit(p *cuzk.PartitionReport) {
+	if p.Err == nil {
+		d := r.of(p.Device)
+		d.Partitions++
+		d.GPUSeconds += onDevice(p).Seconds()
+	}
+}
+
+// of is what is counted of a device. The caller holds the lock.
+func (r *fleetRun) of(info device.Info) *fleetDevice {
+	i := slices.IndexFunc(r.used, func(d *fleetDevice) bool { return d.UUID == info.UUID })
+	if i < 0 {
+		i = len(r.used)
+		r.used = append(r.used, &fleetDevice{
+			Name: info.Name, UUID: info.UUID, Driver: info.Driver, LimitBytes: r.job.memoryMiB << 20,
+		})
+	}
+	return r.used[i]
 }
 
 // figures are those of a run that has ended.
@@ -127,7 +148,7 @@ func (r *fleetRun) figures(took time.Duration) *fleetLine {
 	l := &fleetLine{
 		Engines: j.engines, Workers: r.workers, fleetCounts: r.counts, Seconds: float64(took.Milliseconds()) / 1e3,
 		PerSecond: float64(r.counts.Partitions) / took.Seconds(), GPUShare: r.onGPU.Seconds() / took.Seconds(),
-		Devices: r.devices, PeakRSSBytes: peakRSS(),
+		Devices: r.used, PeakRSSBytes: peakRSS(),
 	}
 	for _, i := range j.items {
 		l.Circuits = append(l.Circuits, i.name())
@@ -173,21 +194,6 @@ func (l *fleetLine) fault() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// fleetComparison is what fleet prints after the lines of several numbers of workers.
-type fleetComparison struct {
-	Workers []int     `json:"workers"`
-	Ratios  []float64 `json:"ratios"` // of partitions per second, to the first
-}
-
-func compareFleets(lines []*fleetLine) *fleetComparison {
-	c := new(fleetComparison)
-	for _, l := range lines {
-		c.Workers = append(c.Workers, l.Workers)
-		c.Ratios = append(c.Ratios, l.PerSecond/lines[0].PerSecond)
-	}
-	return c
 }
 
 // busyWorkers adds up how long each worker of an Engine is in a phase of a proof. Waiting for a key is none.

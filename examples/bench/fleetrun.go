@@ -11,8 +11,8 @@ import (
 
 // fleetRun is one measurement of a fleetJob. Its fields are filled by several goroutines.
 type fleetRun struct {
-	job     *fleetJob
-	workers int
+	job *fleetJob
+	fleetCase
 	engines []*cuzk.Engine
 	busy    []*busyWorkers // by engine
 
@@ -23,12 +23,12 @@ type fleetRun struct {
 	urgent   fleetCounts
 	waits    []time.Duration // of urgent jobs, from submission to verified proof
 	onGPU    time.Duration   // all phases by the GPU's clock
-	devices  []*fleetDevice
+	used     []*fleetDevice
 }
 
-// measure proves all jobs with so many workers a device. Failed jobs are in the line; the error is about something else.
-func (j *fleetJob) measure(ctx context.Context, workers int) (_ *fleetLine, err error) {
-	r := &fleetRun{job: j, workers: workers}
+// measure proves all jobs. Failed ones are in the line; the error is about something else.
+func (j *fleetJob) measure(ctx context.Context, c fleetCase) (_ *fleetLine, err error) {
+	r := &fleetRun{job: j, fleetCase: c}
 	defer func() { err = errors.Join(err, r.close(ctx)) }()
 	if err := r.open(ctx); err != nil {
 		return nil, err
@@ -61,9 +61,7 @@ func (r *fleetRun) open(ctx context.Context) error {
 	j := r.job
 	o := cuzk.Options{
 		Params: cuzk.TestParamsFolder(j.paramsDir()), Cache: j.cache, Backend: j.backend, Workers: r.workers, Trace: j.trace,
-	}
-	if j.deviceName != "" {
-		o.Devices = []cuzk.DeviceOptions{{Name: j.deviceName, MemoryLimit: j.memoryMiB << 20}}
+		Devices: r.devices,
 	}
 	for range j.engines {
 		b := new(busyWorkers)
@@ -133,14 +131,14 @@ func background(period time.Duration, f func()) (stop func()) {
 	})
 }
 
-// clients are how many jobs of an Engine are in work or wait beside those that its workers have.
+// clients are how many jobs for a device are in work or wait beside those that its workers have.
 const clients = 2
 
 // proveAll proves the jobs, on all Engines at a time.
 func (r *fleetRun) proveAll(ctx context.Context, start time.Time) {
 	var wg sync.WaitGroup
 	for _, e := range r.engines {
-		for range r.workers + clients {
+		for range (r.workers + clients) * len(e.Stats().Devices) {
 			wg.Go(func() {
 				for {
 					n, ok := r.next(ctx, start)
@@ -180,6 +178,11 @@ func (r *fleetRun) note(c *fleetCounts, result *cuzk.Result, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.onGPU += c.add(result, err)
+	if result != nil {
+		for i := range result.Partitions {
+			r.credit(&result.Partitions[i])
+		}
+	}
 	if err != nil {
 		r.job.e.notef("failed: %v", err)
 	}
