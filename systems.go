@@ -16,7 +16,8 @@ import (
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// Systems are the constraint systems of circuits. Each is loaded from a folder or, where it is not there, recorded once: by
+// Systems are the constraint systems of circuits, which go by their names: a circuit of your own that is changed needs another
+// name. Each is loaded from a folder or, where it is not there, recorded once: by
 // one of all goroutines and of all processes that ask for it at a time. What was loaded stays in memory, some 25 MB for
 // the largest circuit. Without a folder that can be written to it works from memory, with one warning. Systems may be
 // used by several goroutines.
@@ -139,7 +140,7 @@ func (s *Systems) load(ctx context.Context, name string, synthesize func(pce.Bui
 	if s.dir == "" {
 		return pce.Record(ctx, name, synthesize, nil)
 	}
-	path := filepath.Join(s.dir, name+".pce")
+	path := filepath.Join(s.dir, fileName(name))
 	system, err := pce.Open(path, name)
 	if err == nil {
 		return system, nil
@@ -168,6 +169,9 @@ func (s *Systems) load(ctx context.Context, name string, synthesize func(pce.Bui
 	}
 	return system, nil
 }
+
+// fileName is the name of the file of a circuit's constraint system.
+func fileName(circuit string) string { return fmt.Sprintf("%s.%d.pce", circuit, circuits.Revision) }
 
 // lock makes the folder, waits until nobody else records the file at path, and removes what those who died have left.
 func (s *Systems) lock(ctx context.Context, path string) (unlock func(), err error) {

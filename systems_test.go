@@ -3,6 +3,7 @@ package cuzk
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/pce"
 )
 
@@ -98,7 +100,7 @@ func TestSystemsRecordOnce(t *testing.T) {
 	}
 	wg.Wait()
 	require.Equal(t, 1, c.recordings(t))
-	require.Equal(t, []string{"counted.pce"}, fileNames(t, dir))
+	require.Equal(t, []string{fileName("counted")}, fileNames(t, dir))
 	for i, s := range got {
 		require.Same(t, got[i%2], s)
 		require.Equal(t, got[0].Digest(), s.Digest())
@@ -169,12 +171,12 @@ func TestSystemsHolderKilled(t *testing.T) {
 	_, err = systems.Open(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, 2, c.recordings(t))
-	require.Equal(t, []string{"counted.pce"}, fileNames(t, dir))
+	require.Equal(t, []string{fileName("counted")}, fileNames(t, dir))
 }
 
 func TestSystemsReplaceUnusableFiles(t *testing.T) {
 	c, dir := counted(t), t.TempDir()
-	path := filepath.Join(dir, "counted.pce")
+	path := filepath.Join(dir, fileName("counted"))
 	good, err := NewSystems(dir, nil).Open(t.Context(), c)
 	require.NoError(t, err)
 	file, err := os.ReadFile(path)
@@ -212,7 +214,7 @@ func TestSystemsWithoutFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	folder := t.TempDir() // a folder in the place of the file
-	require.NoError(t, os.Mkdir(filepath.Join(folder, "counted.pce"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, fileName("counted")), 0o700))
 	for _, dir := range []string{file, filepath.Join(file, "below"), folder} {
 		c := counted(t)
 		log, warnings := logger()
@@ -228,7 +230,7 @@ func TestSystemsWithoutFolder(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(warnings.String(), "kept in memory only"), warnings)
 	}
-	require.Equal(t, []string{"counted.pce", "second.pce"}, fileNames(t, folder))
+	require.Equal(t, []string{fileName("counted"), fileName("second")}, fileNames(t, folder))
 
 	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} { // there is no cache folder of the user then
 		t.Setenv(name, "")
@@ -312,7 +314,7 @@ func TestSystemsContext(t *testing.T) {
 	require.Empty(t, last)
 	close(finish)
 	require.ErrorIs(t, <-last, cause)
-	require.NotContains(t, fileNames(t, systems.dir), "counted.pce.lock")
+	require.NotContains(t, fileNames(t, systems.dir), fileName("counted")+".lock")
 	_, err = systems.Open(t.Context(), c)
 	require.NoError(t, err)
 }
@@ -320,15 +322,17 @@ func TestSystemsContext(t *testing.T) {
 func TestSystemsRemoveWhatTheDeadLeft(t *testing.T) {
 	c, dir := counted(t), t.TempDir()
 	old := time.Now().Add(-2 * staleTemporary)
-	for _, name := range []string{".counted.pce.123", ".counted.pce.456", ".another.pce.789", "counted.pce.lock"} {
+	dead, alive := "."+fileName("counted")+".123", "."+fileName("counted")+".456"
+	another := "." + fileName("another") + ".789"
+	for _, name := range []string{dead, alive, another, fileName("counted") + ".lock"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-		if name != ".counted.pce.456" {
+		if name != alive {
 			require.NoError(t, os.Chtimes(filepath.Join(dir, name), old, old))
 		}
 	}
 	_, err := NewSystems(dir, nil).Open(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, []string{".another.pce.789", ".counted.pce.456", "counted.pce"}, fileNames(t, dir))
+	require.Equal(t, []string{another, alive, fileName("counted")}, fileNames(t, dir))
 }
 
 // Locks of both kinds keep others out until they are given back.
@@ -403,4 +407,21 @@ func TestLeaseOfTheDeadRunsOut(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	unlock()
 	require.NoFileExists(t, renewed)
+}
+
+// Files of constraint systems outlive the program that wrote them. If a layout is another one than here, files of before do
+// not fit its witnesses: raise circuits.Revision and note the new digests.
+func TestRevisionOfLayouts(t *testing.T) {
+	require.Equal(t, 1, circuits.Revision)
+	for name, digest := range map[string]string{
+		"porep-2KiB":           "54225cb0af69339125b6976080d644fddfcf5f0aecb4536947dd9c3e45792e9d",
+		"winning-post-2KiB":    "a21696206530b6a6f03518cdb33ed79ad7bd4544e27aa43bfb0b260fc14cace7",
+		"window-post-2KiB":     "06de6678e841b774d02b2bd4c9f26367575b3db36d384629cb1e22b4e73a21aa",
+		"update-2KiB":          "85a33eeae180dedc90c61d868bc497738208e9d529a5cc3122c6bb804479915e",
+		"update-poseidon-2KiB": "b751458ca33d6aa59c2c51c1b5b7de91e0c211816e5e5ee31825b5f5f61cc669",
+	} {
+		system, err := pce.Record(t.Context(), name, blankOf(name).Synthesize, nil)
+		require.NoError(t, err)
+		require.Equal(t, digest, hex.EncodeToString(system.Layout().Digest[:]), name)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -199,7 +201,7 @@ func TestCancelledSetupLeavesNothing(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.False(t, trigger.at.IsZero())
 	require.Less(t, time.Since(trigger.at), busy())
-	require.Equal(t, []string{"porep-2KiB.pce"}, fileNames(t, dir), "only the finished constraint system stays")
+	require.Equal(t, []string{fmt.Sprintf("porep-2KiB.%d.pce", circuits.Revision)}, fileNames(t, dir), "only the finished constraint system stays")
 }
 
 func TestCancelWhileComputing(t *testing.T) {

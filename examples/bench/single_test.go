@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/groth16"
 )
@@ -86,7 +88,7 @@ func TestSingleRefusesForeignParameters(t *testing.T) {
 // A damaged constraint system in the cache is made anew.
 func TestDamagedCacheIsRepaired(t *testing.T) {
 	cache := t.TempDir()
-	path := filepath.Join(cache, "porep-2KiB.pce")
+	path := filepath.Join(cache, fmt.Sprintf("porep-2KiB.%d.pce", circuits.Revision))
 	require.NoError(t, os.WriteFile(path, []byte(systemMagic+"nothing else"), 0o600))
 	var stderr bytes.Buffer
 	system, err := openSystem(t.Context(), &env{io.Discard, &stderr}, cache, porep.Blank(params2KiB(t)))
