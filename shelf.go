@@ -171,6 +171,10 @@ func (s *shelf) decide(c *claim) (a answer, wait bool) {
 		if b.state != bookReady {
 			return answer{}, true
 		}
+		if s.cramped(b, c) { // it is loaded anew when it is gone
+			s.evict(b)
+			return answer{}, true
+		}
 		b.users++
 		b.used = time.Now()
 		return answer{book: b}, false
@@ -188,6 +192,13 @@ func (s *shelf) decide(c *claim) (a answer, wait bool) {
 		return answer{err: &MemoryError{Need: need}}, false
 	}
 	return answer{}, true
+}
+
+// cramped tells whether a prover that nobody uses streams its key, and the whole key would fit by now. To load it costs about
+// as much as to stream it once. The caller holds the lock.
+func (s *shelf) cramped(b *book, c *claim) bool {
+	ample := c.need.AmpleBytes // 0 without a constraint system
+	return b.users == 0 && b.bytes < ample && b.prover.Memory().Streamed && s.free()+b.bytes >= ample
 }
 
 // free is what can be had of the card now. The caller holds the lock.

@@ -31,14 +31,17 @@ type fakeCard struct {
 
 // fakeProver takes memory and makes no proofs.
 type fakeProver struct {
-	card   *fakeCard
-	bytes  int64
-	closed bool
+	card     *fakeCard
+	bytes    int64
+	streamed bool
+	closed   bool
 }
 
 func (p *fakeProver) Device() device.Device { return device.CPU() }
 
-func (p *fakeProver) Memory() groth16.Memory { return groth16.Memory{LeasedBytes: p.bytes} }
+func (p *fakeProver) Memory() groth16.Memory {
+	return groth16.Memory{LeasedBytes: p.bytes, Streamed: p.streamed}
+}
 
 func (p *fakeProver) Prove(context.Context, []circuits.Circuit, *groth16.ProveOptions) (*groth16.Result, error) {
 	return nil, errors.New("not here")
@@ -70,7 +73,7 @@ func (c *fakeCard) load(ctx context.Context, k *kind, limit int64) (groth16.Prov
 		c.refuse = nil
 		return nil, err
 	}
-	p := &fakeProver{card: c, bytes: min(limit, k.needs[0].AmpleBytes)}
+	p := &fakeProver{card: c, bytes: min(limit, k.needs[0].AmpleBytes), streamed: limit < k.needs[0].AmpleBytes}
 	c.leased += p.bytes
 	c.most = max(c.most, c.leased)
 	if c.leased > c.limit || p.bytes < k.needs[0].LeastBytes {
@@ -184,6 +187,34 @@ func TestShelfKeepsUrgentKeys(t *testing.T) {
 	s.release(b)
 	s.release(s.mustGet(t, greedy))
 	require.Equal(t, []string{"greedy"}, names(s))
+}
+
+// A key that was loaded into too little room is loaded again when there is room for all of it and nobody uses it.
+func TestShelfLoadsCrampedKeysAgain(t *testing.T) {
+	card, s := newFakeShelf(100)
+	key := fakeKey(t)
+	small, large := fakeKind(key, "small", queue.Rest, 30, 30), fakeKind(key, "large", queue.Rest, 10, 90)
+	inSmall := s.mustGet(t, small)
+	inLarge := s.mustGet(t, large)
+	require.EqualValues(t, 70, inLarge.bytes)
+	s.release(inLarge)
+	s.release(s.mustGet(t, large))
+	require.Equal(t, 1, card.loads["large"], "there is no more room than before")
+	s.release(inSmall)
+	require.False(t, s.evictKey("small"))
+
+	inLarge = s.mustGet(t, large)
+	require.EqualValues(t, 90, inLarge.bytes)
+	require.Equal(t, 2, card.loads["large"])
+	s.release(inLarge)
+	s.release(s.mustGet(t, large))
+	require.Equal(t, 2, card.loads["large"], "it has all that it can use")
+
+	inLarge = s.mustGet(t, large)
+	inLarge.bytes, inLarge.prover.(*fakeProver).streamed = 70, true // as if it were cramped
+	require.Same(t, inLarge, s.mustGet(t, large), "others use it")
+	require.Equal(t, 2, card.loads["large"])
+	require.LessOrEqual(t, card.most, card.limit)
 }
 
 // Who waits for room is not overtaken but by more urgent claims, which are served at once.
