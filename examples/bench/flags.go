@@ -63,6 +63,14 @@ type rule struct {
 	with string // for instance "--type update"
 }
 
+// notEmpty refuses an empty value on the command line, which a variable of the shell that is not set would give.
+func (f *flags) notEmpty(name string) error {
+	if f.given(name) && f.Lookup(name).Value.String() == "" {
+		return usagef("%s: --%s is empty", f.Name(), name)
+	}
+	return nil
+}
+
 // refuseUnused returns an error for the first flag on the command line that the command would not look at.
 func (f *flags) refuseUnused(rules ...rule) error {
 	for _, r := range rules {

@@ -9,9 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 
 	"golang.org/x/crypto/blake2b"
 
+	"github.com/gocuzk/cuzk/circuits/post"
+	"github.com/gocuzk/cuzk/circuits/update"
 	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -22,6 +25,9 @@ type fileKind string
 const (
 	kindSystem  fileKind = "constraint system"
 	kindC1      fileKind = "phase-1 output"
+	inWinning   fileKind = "WinningPoSt input"
+	inWindow    fileKind = "WindowPoSt input"
+	inUpdate    fileKind = "update input"
 	kindProof   fileKind = "proof"
 	kindVK      fileKind = "verifying key"
 	kindParams  fileKind = "parameter file"
@@ -48,7 +54,7 @@ func inspect(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	if kind == kindForeign {
-		return fmt.Errorf("%s: neither parameters nor verifying key, constraint system, phase-1 output or proof", path)
+		return fmt.Errorf("%s: neither parameters nor verifying key, constraint system, input of a proof or proof", path)
 	}
 	e.printf("%-20s %s\n", string(kind), path)
 	if err := printDigests(ctx, e, path); err != nil {
@@ -59,6 +65,8 @@ func inspect(ctx context.Context, e *env, args []string) error {
 		return inspectSystem(e, path)
 	case kindC1:
 		return inspectC1(ctx, e, path)
+	case inWinning, inWindow, inUpdate:
+		return inspectInput(ctx, e, path, kind)
 	case kindProof:
 		return inspectProof(e, path)
 	case kindVK:
@@ -93,7 +101,7 @@ func classify(head []byte, size int64) fileKind {
 	case bytes.HasPrefix(head, []byte(systemMagic)):
 		return kindSystem
 	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
-		return kindC1
+		return classifyInput(head)
 	case len(head) > 0 && size%groth16.ProofSize == 0 && size <= maxSmallFile && head[0]&0x80 != 0: // compressed point
 		return kindProof
 	case len(head) < vkFixedSize+4 || head[0]&0xe0 != 0: // uncompressed point
@@ -107,6 +115,21 @@ func classify(head []byte, size int64) fileKind {
 		return kindParams
 	}
 	return kindForeign
+}
+
+// classifyInput judges the input of a proof by the registered proof at its beginning.
+func classifyInput(head []byte) fileKind {
+	if m := regexp.MustCompile(`"registered_proof"\s*:\s*"(\w*)"`).FindSubmatch(head); m != nil {
+		if p, err := post.ParseRegisteredProof(string(m[1])); err == nil && p.Kind() == post.Winning {
+			return inWinning
+		} else if err == nil {
+			return inWindow
+		}
+		if _, err := update.ParseRegisteredProof(string(m[1])); err == nil {
+			return inUpdate
+		}
+	}
+	return kindC1
 }
 
 // printDigests prints the size of a file and the digests by which others name it.
@@ -186,6 +209,31 @@ func inspectC1(ctx context.Context, e *env, path string) error {
 		return nil
 	}
 	if err := c1.Check(ctx, 0); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	e.printf("native check         ok\n")
+	return nil
+}
+
+// inspectInput reads the input of a PoSt or of an update, and checks it natively.
+func inspectInput(ctx context.Context, e *env, path string, kind fileKind) error {
+	var in input
+	var err error
+	switch kind {
+	case inWinning:
+		in, err = readPoSt(ctx, path, kindWinningPoSt)
+	case inWindow:
+		in, err = readPoSt(ctx, path, kindWindowPoSt)
+	default:
+		in, err = readUpdate(ctx, path, kindUpdate) // the files of both variants are the same
+	}
+	if err != nil {
+		return err
+	}
+	e.printf("registered proof     %s\n", in.proofName())
+	e.printf("circuit              %s\n", in.circuit().Name())
+	e.printf("partitions           %d\n", in.partitions())
+	if err := in.check(ctx); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	e.printf("native check         ok\n")

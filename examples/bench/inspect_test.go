@@ -53,6 +53,26 @@ func TestRecordThenInspect(t *testing.T) {
 	}
 }
 
+// Inputs of PoSts and updates are called what they are, and checked.
+func TestInspectInputs(t *testing.T) {
+	for kind, name := range map[string]string{
+		kindWinningPoSt: "WinningPoSt input", kindWindowPoSt: "WindowPoSt input", kindUpdate: "update input", kindPoRep: "phase-1 output",
+	} {
+		path := filepath.Join(t.TempDir(), "input.json")
+		code, _, stderr := bench(t, "synth", "--type", kind, "--size", "2KiB", "--out", path)
+		require.Zero(t, code, stderr)
+		code, stdout, stderr := bench(t, "inspect", path)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, name)
+		require.Contains(t, stdout, "2KiB")
+		require.Contains(t, stdout, "native check         ok")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, text[:len(text)-10], 0o600))
+		requireError(t, exitFailed, []string{"inspect", path}, path)
+	}
+}
+
 // Files that are cut, altered or of no known kind give one line of error each.
 func TestInspectBadFiles(t *testing.T) {
 	system, key := smallKey(t)

@@ -136,6 +136,9 @@ func (j *singleJob) check(f *flags) (err error) {
 }
 
 func parseBackend(f *flags, name string) (groth16.Backend, error) {
+	if err := f.notEmpty("device"); err != nil { // it would mean another GPU than was meant, or none
+		return 0, err
+	}
 	for _, b := range []groth16.Backend{groth16.BackendAuto, groth16.BackendCPU, groth16.BackendGPU} {
 		if b.String() == name {
 			return b, nil
