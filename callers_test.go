@@ -192,7 +192,8 @@ func TestProgressFunctions(t *testing.T) {
 	_, err := wait(t, ask)
 	require.NoError(t, err)
 	last.Waited = 0
-	require.Equal(t, Progress{State: JobDone, Partitions: 9, Finished: 9, Done: 9000, Total: 9000}, last, "and no call after it")
+	done := Progress{State: JobDone, Partitions: 9, Finished: 9, Done: 9000, Total: 9000}
+	require.Equal(t, done, last, "and no call after it")
 
 	reached, release := make(chan struct{}), make(chan struct{})
 	hanging := submit(t, e, taskOf(queue.Rest, small(t, "cubic"), 1), &JobOptions{Progress: func(p Progress) {

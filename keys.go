@@ -12,7 +12,8 @@ import (
 )
 
 // Preload loads the keys of circuits ahead of their first job, on the device with the given UUID or, if that is empty, on
-// all on which they fit and that take such jobs. It waits for memory that partitions use. Circuits are named as for [Engine.Estimate].
+// all on which they fit and that take such jobs. It waits for memory that partitions use. Circuits are named as for
+// [Engine.Estimate].
 func (e *Engine) Preload(ctx context.Context, uuid string, names ...string) error {
 	return e.eachKey(ctx, uuid, names, func(ctx context.Context, c *card, k *kind) error {
 		fits := func(d DeviceNeed) bool { return d.Fits() }

@@ -240,11 +240,21 @@ func TestFleetObserves(t *testing.T) {
 		{Name: "b", UUID: "GPU-b", PeakProcessBytes: 5, LimitBytes: 1 << 20, Samples: 1},
 	}, r.used)
 	l := &fleetLine{Devices: r.used}
-	require.NoError(t, l.fault())
+	require.EqualError(t, l.fault(), "a GPU-a was lost")
 	r.observe(b, &device.Stats{ProcessBytes: 1<<20 + 1})
 	require.ErrorContains(t, l.fault(), "b: 1048577 bytes in use, 1048576 allowed")
 	l = &fleetLine{Urgent: &fleetUrgent{fleetCounts: fleetCounts{FailedJobs: 1}}}
 	require.ErrorContains(t, l.fault(), "1 jobs failed")
+}
+
+// Several devices are compared with the mean of single ones; where nothing was proved there is no ratio.
+func TestFleetComparison(t *testing.T) {
+	line := func(workers, devices int, perSecond float64) *fleetLine {
+		return &fleetLine{Workers: workers, PerSecond: perSecond, Devices: make([]*fleetDevice, devices)}
+	}
+	c := compareFleets([]*fleetLine{line(1, 1, 2), line(1, 1, 4), line(1, 2, 6), line(2, 2, 8)})
+	require.Equal(t, []float64{1, 2, 2, 4}, c.Ratios)
+	require.Equal(t, []float64{0, 0}, compareFleets([]*fleetLine{line(1, 1, 0), line(2, 1, 3)}).Ratios)
 }
 
 // Loading counts for nothing, and what began before the start neither.

@@ -60,19 +60,41 @@ func (j *fleetJob) cases() ([]fleetCase, error) {
 
 // fleetComparison is what fleet prints after the lines of several cases.
 type fleetComparison struct {
-	Workers []int     `json:"workers"`
-	Devices []int     `json:"devices"` // how many
-	Ratios  []float64 `json:"ratios"`  // of partitions per second, to the first
+	Workers []int `json:"workers"`
+	Devices []int `json:"devices"` // how many
+	// Ratios are of partitions per second: of several devices to the mean of single ones with as many workers, of others, and
+	// where single ones were not measured, to the first line. 0 is none, since there is nothing to compare with.
+	Ratios []float64 `json:"ratios"`
 }
 
 func compareFleets(lines []*fleetLine) *fleetComparison {
 	c := new(fleetComparison)
 	for _, l := range lines {
+		base := lines[0].PerSecond
+		if mean := meanOfSingles(lines, l.Workers); len(l.Devices) > 1 && mean > 0 {
+			base = mean
+		}
+		ratio := 0.0
+		if base > 0 {
+			ratio = l.PerSecond / base
+		}
 		c.Workers = append(c.Workers, l.Workers)
 		c.Devices = append(c.Devices, len(l.Devices))
-		c.Ratios = append(c.Ratios, l.PerSecond/lines[0].PerSecond)
+		c.Ratios = append(c.Ratios, ratio)
 	}
 	return c
+}
+
+// meanOfSingles is the mean of partitions per second of single devices with so many workers, or 0.
+func meanOfSingles(lines []*fleetLine, workers int) float64 {
+	sum, n := 0.0, 0
+	for _, l := range lines {
+		if l.Workers == workers && len(l.Devices) == 1 {
+			sum += l.PerSecond
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
 }
 
 // forKeys are options to make test keys with, on the first device, which done closes.

@@ -177,8 +177,8 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[max((len(sorted)*percent+99)/100-1, 0)]
 }
 
-// fault is what must not happen in a run: a job that failed, an arrival included, or more of a device in use than was
-// allowed.
+// fault is what must not happen in a run: a job that failed, an arrival included, a device that was lost, though others may
+// have done its work, or more of a device in use than was allowed.
 func (l *fleetLine) fault() error {
 	var errs []error
 	failed := l.FailedJobs
@@ -189,6 +189,9 @@ func (l *fleetLine) fault() error {
 		errs = append(errs, fmt.Errorf("%d jobs failed", failed))
 	}
 	for _, d := range l.Devices {
+		if d.Lost {
+			errs = append(errs, fmt.Errorf("%s %s was lost", d.Name, d.UUID))
+		}
 		if d.LimitBytes > 0 && d.PeakProcessBytes > d.LimitBytes {
 			errs = append(errs, fmt.Errorf("%s: %d bytes in use, %d allowed", d.Name, d.PeakProcessBytes, d.LimitBytes))
 		}

@@ -84,13 +84,15 @@ func (r *fleetRun) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// warm loads all keys, the urgent one's first. A circuit that only jobs can name is proved once.
+// warm loads all keys on all devices, the urgent one's first. A circuit that only jobs can name is proved once before.
 func (r *fleetRun) warm(ctx context.Context) error {
 	for _, e := range r.engines {
 		for _, i := range r.job.all() {
 			err := e.Preload(ctx, "", i.name())
 			if errors.Is(err, cuzk.ErrCircuit) {
-				_, err = prove(ctx, e, i.task(0))
+				if _, err = prove(ctx, e, i.task(0)); err == nil {
+					err = e.Preload(ctx, "", i.name())
+				}
 			}
 			if err != nil {
 				return err
