@@ -145,6 +145,7 @@ func TestGPUProveRemovesItsKey(t *testing.T) {
 
 // Wherever key and rows are, the proof is the same.
 func TestGPUProvePlaces(t *testing.T) {
+	skipIfShort(t)
 	var proofs []string
 	for _, places := range [][2]string{
 		{inMemory, inMemory}, {inMemory, inLocked}, {inLocked, inMemory}, {inLocked, inLocked}, {inFile, inMemory},
