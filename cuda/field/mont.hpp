@@ -2,7 +2,7 @@
 // Prime fields in Montgomery form with 32-bit limbs.
 //
 // P gives N (even), the modulus MOD, MINV = -1/MOD[0] mod 2^32, ONE = 2^(32N) mod MOD, and
-// LOW_ONE: MOD[0] = 1 and MOD[1] = 2^32-1, which saves two of N products in a reduction row.
+// LOW_ONE: MOD[0] = 1 and MOD[1] = 2^32-1, for which reductions save products (mul_low_one).
 //
 // Products keep two accumulators of N limbs: x holds limbs 0..N-1 of the running value and y holds
 // limbs 1..N. A row adds a times one limb of b: the even limbs of a go to x and the odd ones to y,
@@ -88,20 +88,10 @@ template <class P> struct alignas(16) Mont {
   }
 
   friend CUZK_HD Mont operator*(const Mont &a, const Mont &b) {
-    uint32_t x[N], y[N];
-    CUZK_UNROLL for (int k = 0; k < N; k += 2) {
-      set_pair(x + k, a.limb[k], b.limb[0]);
-      set_pair(y + k, a.limb[k + 1], b.limb[0]);
-    }
-    cancel(x, y);
-    CUZK_UNROLL for (int i = 1; i < N - 1; i += 2) {
-      mul_row(y, x, a.limb, b.limb[i]);
-      mul_row(x, y, a.limb, b.limb[i + 1]);
-    }
-    mul_row(y, x, a.limb, b.limb[N - 1]);
-    Mont r = join(y, x);
-    r.reduce_once();
-    return r;
+    if constexpr (P::LOW_ONE)
+      return mul_low_one(a, b);
+    else
+      return mul_rows(a, b);
   }
 
   // sqr is a*a: fewer products where the reduction can be kept apart cheaply.
@@ -227,6 +217,39 @@ template <class P> struct alignas(16) Mont {
 
   // redc is t / 2^(32N) for t < MOD * 2^(32N).
   static CUZK_HD Mont redc(const Wide<N> &t) {
+    if constexpr (P::LOW_ONE)
+      return redc_low_one(t);
+    else
+      return redc_rows(t);
+  }
+
+  // from_mont is the plain number, below MOD, as limbs.
+  CUZK_HD Mont from_mont() const {
+    Wide<N> t;
+    CUZK_UNROLL for (int i = 0; i < N; i++) t.limb[i] = limb[i], t.limb[N + i] = 0;
+    return redc(t);
+  }
+
+private:
+  // mul_rows is a*b for any MOD.
+  static CUZK_HD Mont mul_rows(const Mont &a, const Mont &b) {
+    uint32_t x[N], y[N];
+    CUZK_UNROLL for (int k = 0; k < N; k += 2) {
+      set_pair(x + k, a.limb[k], b.limb[0]);
+      set_pair(y + k, a.limb[k + 1], b.limb[0]);
+    }
+    cancel(x, y);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i += 2) {
+      mul_row(y, x, a.limb, b.limb[i]);
+      mul_row(x, y, a.limb, b.limb[i + 1]);
+    }
+    mul_row(y, x, a.limb, b.limb[N - 1]);
+    Mont r = join(y, x);
+    r.reduce_once();
+    return r;
+  }
+  // redc_rows is redc for any MOD.
+  static CUZK_HD Mont redc_rows(const Wide<N> &t) {
     uint32_t x[N], y[N];
     CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = t.limb[k], y[k] = 0;
     cancel(x, y);
@@ -243,14 +266,90 @@ template <class P> struct alignas(16) Mont {
     return r;
   }
 
-  // from_mont is the plain number, below MOD, as limbs.
-  CUZK_HD Mont from_mont() const {
-    Wide<N> t;
-    CUZK_UNROLL for (int i = 0; i < N; i++) t.limb[i] = limb[i], t.limb[N + i] = 0;
-    return redc(t);
+  // mul_low_one is a*b where MOD[0] = 1. The multiple of MOD that a row takes away is limb 0 itself
+  // times MOD. Instead the row adds limb 0 times C = 2^(32N) - MOD, whose limb 0 is all ones and
+  // whose limb 1 is zero, and m keeps what was added 2^(32N) times too often. Running values stay
+  // below a + C, so a must be below MOD. To add limb 0 times -1 would do the same, but the compiler
+  // makes no wide instructions of products with a number that it negates.
+  static CUZK_HD Mont mul_low_one(const Mont &a, const Mont &b) {
+    uint32_t x[N], y[N], m[N];
+    CUZK_UNROLL for (int k = 0; k < N; k += 2) {
+      set_pair(x + k, a.limb[k], b.limb[0]);
+      set_pair(y + k, a.limb[k + 1], b.limb[0]);
+    }
+    m[0] = cancel_low_one(x, y);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i += 2) {
+      next_row(y, x, a.limb, b.limb[i], false);
+      m[i] = cancel_low_one(y, x);
+      next_row(x, y, a.limb, b.limb[i + 1], false);
+      m[i + 1] = cancel_low_one(x, y);
+    }
+    next_row(y, x, a.limb, b.limb[N - 1], false);
+    m[N - 1] = cancel_low_one(y, x);
+    return take(join(y, x), m);
+  }
+  // cancel_low_one adds x[0] times C. Limb 0, now zero, is left as it was and returned.
+  static CUZK_HD uint32_t cancel_low_one(uint32_t (&x)[N], uint32_t (&y)[N]) {
+    const uint32_t m = x[0];
+    mad_pair_cc(y[2], y[3], P::complement(3), m, y[2], y[3]);
+    CUZK_UNROLL for (int k = 4; k < N - 2; k += 2) {
+      madc_pair_cc(y[k], y[k + 1], P::complement(k + 1), m, y[k], y[k + 1]);
+    }
+    madc_pair(y[N - 2], y[N - 1], P::complement(N - 1), m, y[N - 2], y[N - 1]);
+    x[1] = add_cc(x[1], m);
+    CUZK_UNROLL for (int k = 2; k < N; k += 2) {
+      madc_pair_cc(x[k], x[k + 1], P::complement(k), m, x[k], x[k + 1]);
+    }
+    y[N - 1] = addc(y[N - 1], 0);
+    return m;
+  }
+  // redc_low_one is redc in the manner of mul_low_one.
+  static CUZK_HD Mont redc_low_one(const Wide<N> &t) {
+    uint32_t x[N], y[N], m[N];
+    CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = t.limb[k], y[k] = 0;
+    m[0] = cancel_low_one(x, y);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i += 2) {
+      m[i] = redc_row_low_one(y, x);
+      m[i + 1] = redc_row_low_one(x, y);
+    }
+    m[N - 1] = redc_row_low_one(y, x);
+    Mont r = join(y, x);
+    r.limb[0] = add_cc(r.limb[0], t.limb[N]);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) r.limb[i] = addc_cc(r.limb[i], t.limb[N + i]);
+    r.limb[N - 1] = addc(r.limb[N - 1], t.limb[2 * N - 1]); // a carry is taken back with m
+    return take(r, m);
+  }
+  // redc_row_low_one shifts limb 0 of o out and adds limb 0 of e times C; it returns that limb.
+  static CUZK_HD uint32_t redc_row_low_one(uint32_t (&e)[N], uint32_t (&o)[N]) {
+    e[0] = add_cc(e[0], o[1]);
+    const uint32_t m = e[0];
+    o[0] = addc_cc(o[2], 0);
+    o[1] = addc_cc(o[3], 0);
+    CUZK_UNROLL for (int k = 2; k < N - 2; k += 2) {
+      madc_pair_cc(o[k], o[k + 1], P::complement(k + 1), m, o[k + 2], o[k + 3]);
+    }
+    madc_pair(o[N - 2], o[N - 1], P::complement(N - 1), m, 0, 0);
+    e[1] = add_cc(e[1], m);
+    CUZK_UNROLL for (int k = 2; k < N; k += 2) {
+      madc_pair_cc(e[k], e[k + 1], P::complement(k), m, e[k], e[k + 1]);
+    }
+    o[N - 1] = addc(o[N - 1], 0);
+    return m;
+  }
+  // take is v - m, plus MOD when that is negative; it lies between -MOD and MOD.
+  static CUZK_HD Mont take(const Mont &v, const uint32_t (&m)[N]) {
+    Mont r;
+    r.limb[0] = sub_cc(v.limb[0], m[0]);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) r.limb[i] = subc_cc(v.limb[i], m[i]);
+    r.limb[N - 1] = subc(v.limb[N - 1], m[N - 1]);
+    const uint32_t negative = uint32_t(int32_t(r.limb[N - 1]) >> 31);
+    r.limb[0] = add_cc(r.limb[0], P::mod(0) & negative);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) r.limb[i] =
+        addc_cc(r.limb[i], P::mod(i) & negative);
+    r.limb[N - 1] = addc(r.limb[N - 1], P::mod(N - 1) & negative);
+    return r;
   }
 
-private:
   // set_pair makes acc[0..1] the product a * b.
   static CUZK_HD void set_pair(uint32_t *acc, uint32_t a, uint32_t b) {
     mul_wide_limb(acc[0], acc[1], a, b);
@@ -265,17 +364,12 @@ private:
   }
 
   // multiplier is the m for which v + m * MOD is a multiple of 2^32.
-  static CUZK_HD uint32_t multiplier(uint32_t v) { return P::LOW_ONE ? 0u - v : v * P::MINV; }
+  static CUZK_HD uint32_t multiplier(uint32_t v) { return v * P::MINV; }
 
   // mod_even adds m times the even limbs of MOD to x; what leaves at the top goes to top. x[0]
   // becomes zero.
   static CUZK_HD void mod_even(uint32_t (&x)[N], uint32_t m, uint32_t &top) {
-    if constexpr (P::LOW_ONE) {
-      x[0] = add_cc(x[0], m);
-      x[1] = addc_cc(x[1], 0);
-    } else {
-      mad_pair_cc(x[0], x[1], P::mod(0), m, x[0], x[1]);
-    }
+    mad_pair_cc(x[0], x[1], P::mod(0), m, x[0], x[1]);
     CUZK_UNROLL for (int k = 2; k < N; k += 2) {
       madc_pair_cc(x[k], x[k + 1], P::mod(k), m, x[k], x[k + 1]);
     }
@@ -284,18 +378,8 @@ private:
 
   // cancel adds the multiple of MOD that makes x[0] zero.
   static CUZK_HD void cancel(uint32_t (&x)[N], uint32_t (&y)[N]) {
-    uint32_t m;
-    if constexpr (P::LOW_ONE) {
-      // m * MOD[1] = m * 2^32 - m, and -m is x[0]. The subtraction is written with a borrow because
-      // the compiler does not make wide instructions of products with a number that it negates.
-      m = sub_cc(0, x[0]);
-      const uint32_t h = subc(m, 0);
-      y[0] = add_cc(y[0], x[0]);
-      y[1] = addc_cc(y[1], h);
-    } else {
-      m = multiplier(x[0]);
-      mad_pair_cc(y[0], y[1], P::mod(1), m, y[0], y[1]);
-    }
+    const uint32_t m = multiplier(x[0]);
+    mad_pair_cc(y[0], y[1], P::mod(1), m, y[0], y[1]);
     CUZK_UNROLL for (int k = 2; k < N - 2; k += 2) {
       madc_pair_cc(y[k], y[k + 1], P::mod(k + 1), m, y[k], y[k + 1]);
     }
@@ -341,13 +425,7 @@ private:
   static CUZK_HD void redc_row(uint32_t (&e)[N], uint32_t (&o)[N]) {
     e[0] = add_cc(e[0], o[1]);
     const uint32_t m = multiplier(e[0]);
-    if constexpr (P::LOW_ONE) {
-      o[0] = addc_cc(o[2], e[0]);
-      o[1] = addc_cc(o[3], m - (e[0] != 0));
-    } else {
-      madc_pair_cc(o[0], o[1], P::mod(1), m, o[2], o[3]);
-    }
-    CUZK_UNROLL for (int k = 2; k < N - 2; k += 2) {
+    CUZK_UNROLL for (int k = 0; k < N - 2; k += 2) {
       madc_pair_cc(o[k], o[k + 1], P::mod(k + 1), m, o[k + 2], o[k + 3]);
     }
     madc_pair(o[N - 2], o[N - 1], P::mod(N - 1), m, 0, 0);

@@ -10,6 +10,10 @@
 #define CUZK_FR_MOD                                                                                \
   {0x00000001u, 0xffffffffu, 0xfffe5bfeu, 0x53bda402u,                                             \
    0x09a1d805u, 0x3339d808u, 0x299d7d48u, 0x73eda753u}
+// 2^256 less the scalar field's modulus.
+#define CUZK_FR_COMPLEMENT                                                                         \
+  {0xffffffffu, 0x00000000u, 0x0001a401u, 0xac425bfdu,                                             \
+   0xf65e27fau, 0xccc627f7u, 0xd66282b7u, 0x8c1258acu}
 
 namespace cuzk {
 
@@ -18,6 +22,7 @@ namespace cuzk {
 // with a number that the compiler knows is made of two instructions instead of a wide one.
 __constant__ uint32_t kFpMod[12] = CUZK_FP_MOD;
 __constant__ uint32_t kFrMod[8] = CUZK_FR_MOD;
+__constant__ uint32_t kFrComplement[8] = CUZK_FR_COMPLEMENT;
 #endif
 
 // FpParams is the base field, 381 bits.
@@ -51,6 +56,14 @@ struct FrParams {
     return kFrMod[i];
 #else
     constexpr uint32_t v[N] = CUZK_FR_MOD;
+    return v[i];
+#endif
+  }
+  static CUZK_HD uint32_t complement(int i) {
+#ifdef __CUDA_ARCH__
+    return kFrComplement[i];
+#else
+    constexpr uint32_t v[N] = CUZK_FR_COMPLEMENT;
     return v[i];
 #endif
   }

@@ -25,6 +25,14 @@ var chainBytes = map[Chain]uintptr{
 	ChainFpMul: 48, ChainFpSqr: 48, ChainFpMulSub: 48, ChainFrMul: 32, ChainFrSqr: 32, ChainFp2Mul: 96,
 }
 
+// threads of a block.
+func (c Chain) threads() int {
+	if c == ChainFpMul {
+		return 1024
+	}
+	return 256
+}
+
 // RunChain enqueues a chain on each element: in has the n values of x, then the n of y. T is the
 // field's type.
 func RunChain[T any](l *Library, s *gpu.Stream, c Chain, out, in gpu.View[T], rounds int) error {
@@ -34,5 +42,5 @@ func RunChain[T any](l *Library, s *gpu.Stream, c Chain, out, in gpu.View[T], ro
 		return fmt.Errorf("kernels: %s of %d elements to %d: %w", c, in.Len(), n, gpu.ErrArgument)
 	}
 	p := chainParams{In: in.Ptr(), Out: out.Ptr(), N: uint32(n), Rounds: uint32(rounds)}
-	return launch(l, s, string(c), gpu.Grid{Blocks: blocks(n, 256), Threads: 256}, &p)
+	return launch(l, s, string(c), gpu.Grid{Blocks: blocks(n, c.threads()), Threads: c.threads()}, &p)
 }
