@@ -58,7 +58,7 @@ type plan struct {
 	resident map[srs.Section]bool // the sections that stay on the card; the others are streamed
 	fixed    uint64               // tables, constraint system, lists of the sections
 	key      uint64               // resident points
-	stream   uint64               // two buffers for segments; 0 if all is resident
+	stream   uint64               // boxes and buffer for segments; 0 if all is resident
 	work     uint64               // one assignment
 	side     uint64               // a second lane of sums; 0 if there is none
 }
@@ -118,7 +118,7 @@ func (s *sizes) resident(r kernels.Room) *plan {
 func (s *sizes) streamed() *plan {
 	return &plan{
 		resident: map[srs.Section]bool{}, fixed: s.fixed(), work: s.work(kernels.Least),
-		stream: 2 * gpu.Aligned[byte](s.segmentBytes),
+		stream: s.feederBytes(),
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func porep32() *sizes {
 	const inputs, bits, dense = 328, 128470791, 1699102
 	return &sizes{
-		logN: 27, inputs: inputs, bits: bits, dense: dense, systemBytes: 50 << 20, multiprocessors: 132, segmentBytes: 256 << 20,
+		logN: 27, inputs: inputs, bits: bits, dense: dense, systemBytes: 50 << 20, multiprocessors: 132, segmentBytes: segmentBytes,
 		sections: []sectionSize{
 			{section: srs.H, dense: 1<<27 - 1},
 			{section: srs.L, bits: bits, dense: dense},

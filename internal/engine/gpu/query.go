@@ -140,16 +140,27 @@ func (s *segment) scan() cursor {
 	return at
 }
 
-// places gives n points from the cursor on their places in the segment; bits and dense are how many of each class came before.
-func (s *segment) places(at *cursor, out []uint32, bits, dense *uint32) {
-	for i := range out {
-		if at.next().class == classBit {
-			out[i] = *bits
-			*bits++
-		} else {
-			out[i] = uint32(s.bits) + *dense
-			*dense++
+// placer gives the points of a segment, in order, their places in it: bits first, then the others.
+type placer struct {
+	at   cursor
+	next [2]uint32 // place of the next point that is no bit, and of the next that is one
+}
+
+func (s *segment) placer() *placer { return &placer{at: s.start, next: [2]uint32{uint32(s.bits), 0}} }
+
+// fill gives the next points their places. Those that come in a row stand in a row.
+func (p *placer) fill(out []uint32) {
+	for len(out) > 0 {
+		class, n := p.at.stretch(len(out))
+		next := &p.next[0]
+		if class == classBit {
+			next = &p.next[1]
 		}
+		for i := range out[:n] {
+			out[i] = *next + uint32(i)
+		}
+		*next += uint32(n)
+		out = out[n:]
 	}
 }
 
@@ -198,4 +209,47 @@ func (c *cursor) next() variable {
 		c.run++
 		c.at = 0
 	}
+}
+
+// stretch passes variables of one class that come in a row, one at least and at most so many, as next would. There must be one.
+func (c *cursor) stretch(most int) (_ class, n int) {
+	q := c.query
+	if c.input < len(q.inputs) {
+		n = min(most, len(q.inputs)-c.input)
+		c.input += n
+		return classInput, n
+	}
+	for ; ; c.run, c.at = c.run+1, 0 {
+		r := &q.layout.Runs[c.run]
+		if n, c.at = q.pass(r.Start, c.at, r.N, most); n == 0 {
+			continue
+		}
+		if r.Bit {
+			return classBit, n
+		}
+		return classDense, n
+	}
+}
+
+// pass goes through the private variables start+from to start+to−1 until most of them had a point. It says how many had, and
+// where it stopped.
+func (q *query) pass(start, from, to, most int) (n, at int) {
+	if q.aux == nil {
+		n = min(most, to-from)
+		return n, from + n
+	}
+	for at = from; at < to && n < most; {
+		k := start + at
+		width := min(64-k%64, to-at)
+		word := q.aux[k/64] >> (k % 64) << (64 - width) >> (64 - width)
+		if m := bits.OnesCount64(word); n+m <= most {
+			n, at = n+m, at+width
+			continue
+		}
+		for ; n < most; n++ {
+			word &= word - 1
+		}
+		at += bits.TrailingZeros64(word)
+	}
+	return n, at
 }

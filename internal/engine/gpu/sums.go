@@ -91,16 +91,19 @@ func (x *assignment) sum(ctx context.Context, into *partial, m engine.Meter) err
 		defer stop()
 	}
 	for _, s := range all {
-		at := fed{points: d.parts[s].points}
-		if !d.parts[s].stays {
-			if at = next(); at.err != nil {
+		add := func(p points) error { return x.segment(here, s, p, into) }
+		if d.parts[s].stays {
+			if err := add(d.parts[s].points); err != nil {
+				return err
+			}
+		} else {
+			at := next()
+			if at.err != nil {
 				return at.err
 			}
-		}
-		if err := x.segment(here, s, at.points, into); err != nil {
-			return err
-		}
-		if !d.parts[s].stays {
+			if err := d.feeder.use(here.stream, at, add); err != nil {
+				return err
+			}
 			done(at)
 		}
 		m.Add(uint64(s.hi - s.lo))
