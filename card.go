@@ -23,6 +23,7 @@ type card struct {
 	standby     bool // the processor, until the last GPU is lost; under Engine.mu
 	log         *slog.Logger
 	shelf       *shelf
+	gone        func() error   // why the device can do nothing more, by its own account; nil while it can
 	running     sync.WaitGroup // workers
 
 	// Under Engine.mu.
@@ -117,6 +118,7 @@ func openCard(o *Options, index int, d DeviceOptions) (_ *card, err error) {
 	if c.workers == 0 {
 		c.workers = usual
 	}
+	c.gone = func() error { return gone(c.device) }
 	info := c.device.Info()
 	c.log = o.Logger.With("device", info.Ordinal, "name", info.Name, "uuid", info.UUID)
 	c.shelf = &shelf{
@@ -130,6 +132,16 @@ func openCard(o *Options, index int, d DeviceOptions) (_ *card, err error) {
 		},
 	}
 	return c, nil
+}
+
+// gone is why a device can do nothing more: it is lost, or somebody has closed it. Errors of provers are no proof of that, since
+// causes of contexts and errors of circuits, which are the caller's, may be in them.
+func gone(d device.Device) error {
+	_, _, err := groth16.Leasable(d)
+	if errors.Is(err, device.ErrLost) || errors.Is(err, device.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // leased is how many bytes of the card all who use it have leased. That the card is lost is said by what tries to load a

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gocuzk/cuzk/device"
+	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/internal/queue"
 )
 
@@ -146,20 +147,28 @@ func (e *Engine) next(w *worker) *partition {
 
 // settle decides what becomes of a partition after an attempt.
 func (e *Engine) settle(w *worker, p *partition, err error) {
-	if errors.Is(err, device.ErrLost) {
-		e.lose(w.card, err)
+	if err != nil && e.blamed(w.card, p, err) && e.retry(w.card, p, err) {
+		w.card.log.Warn("partition is tried again", "job", p.job.id, "circuit", p.job.of.name, "partition", p.index, "err", err)
+		return
 	}
-	if errors.Is(err, device.ErrMemory) {
-		w.card.shelf.evictIdle()
-	}
-	if !retryable(err) || !e.retry(w.card, p, err) {
-		e.finish(w.card, p, err)
-	}
+	e.finish(w.card, p, err)
 }
 
-// retryable tells whether an error is a device's fault.
-func retryable(err error) bool {
-	return errors.Is(err, device.ErrLost) || errors.Is(err, device.ErrMemory) || errors.Is(err, ErrUnsound)
+// blamed tells whether it was the device's fault that an attempt failed. A device that is gone is taken out; one that was short
+// of memory gives up what nobody uses. Errors that the caller can have made are not the device's: those of circuits, and causes
+// of contexts.
+func (e *Engine) blamed(c *card, p *partition, err error) bool {
+	if e.loseIfGone(c) {
+		return true
+	}
+	if p.job.ctx.Err() != nil || p.failed == groth16.PhaseWitness {
+		return false
+	}
+	short := errors.Is(err, device.ErrMemory)
+	if short {
+		c.shelf.evictIdle()
+	}
+	return short || errors.Is(err, ErrUnsound)
 }
 
 // retry lets a partition wait once more after a fault of a card: for the others or, if it was short of memory and there
@@ -184,7 +193,6 @@ func (e *Engine) retry(c *card, p *partition, fault error) bool {
 	p.faults++
 	p.report.Fault, p.waiting = fault, time.Now()
 	e.tally.circuit(j.of.name).Retried++
-	c.log.Warn("partition is tried again", "job", j.id, "circuit", j.of.name, "partition", p.index, "err", fault)
 	e.options.Trace.instant(span{
 		Name: "retry", Category: traceHost, Device: c.device.Info(), Job: j.id, Circuit: j.of.name, Partition: p.index,
 		Start: p.waiting, Err: fault,
@@ -192,6 +200,15 @@ func (e *Engine) retry(c *card, p *partition, fault error) bool {
 	e.queue.Return(j.ticket(), p.index, elsewhere)
 	e.wake.Broadcast()
 	return true
+}
+
+// loseIfGone takes a card out if its device can do nothing more, and tells whether it is out.
+func (e *Engine) loseIfGone(c *card) bool {
+	cause := c.gone()
+	if cause != nil {
+		e.lose(c, cause)
+	}
+	return cause != nil
 }
 
 // lose takes a card out. What only it could have done fails with the reason.
@@ -202,7 +219,6 @@ func (e *Engine) lose(c *card, cause error) {
 		return
 	}
 	c.lost = cause
-	c.log.Warn("device lost", "err", cause)
 	e.options.Trace.instant(span{
 		Name: "device lost", Category: traceHost, Device: c.device.Info(), Start: time.Now(), Err: cause,
 	})
@@ -211,26 +227,28 @@ func (e *Engine) lose(c *card, cause error) {
 		c.running.Wait()
 		c.shelf.evictIdle()
 	})
-	if len(e.places()) == 0 {
-		e.fallBack()
-	}
+	fallback := len(e.places()) == 0 && e.fallBack()
 	orphans := e.parts(e.queue.Orphans(e.places()))
 	e.wake.Broadcast()
 	e.mu.Unlock()
+	c.log.Warn("device lost", "err", cause)
+	if fallback {
+		e.log.Warn("no GPU is left, working on the processor")
+	}
 	for _, p := range orphans {
 		e.finish(nil, p, cause)
 	}
 }
 
-// fallBack puts the processor to work if it stands by. The caller holds the lock.
-func (e *Engine) fallBack() {
+// fallBack puts the processor to work if it stands by, and tells whether it did. The caller holds the lock.
+func (e *Engine) fallBack() (did bool) {
 	for _, c := range e.cards {
 		if c.standby {
-			c.standby = false
-			c.log.Warn("no GPU is left, working on the processor")
+			c.standby, did = false, true
 			e.start(c)
 		}
 	}
+	return did
 }
 
 // parts are the partitions of items. The caller holds the lock.
@@ -251,21 +269,23 @@ func (e *Engine) drop(j *Job) {
 	}
 }
 
-// finish ends a partition that a card, or none, has had.
+// finish ends a partition that a card, or none, has had. It is counted before anybody can see that it has ended.
 func (e *Engine) finish(c *card, p *partition, err error) {
 	j := p.job
-	last := j.finish(p, err)
+	p.end(err)
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.tally.partition(j.of.name, p.report)
 	if c != nil && err == nil {
 		c.done++
 	} else if c != nil {
 		c.failed++
 	}
-	if !last {
+	e.mu.Unlock()
+	if !j.finish(p) {
 		return
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	delete(e.jobs, j.id)
 	j.end()
 	e.tally.job(j)

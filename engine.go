@@ -141,13 +141,15 @@ func (e *Engine) prove(ctx context.Context, t Task, o *JobOptions) (*Result, err
 //
 // What is wrong with the input, as the packages below circuits say it; errors that wrap [ErrTask], [ErrBusy], [ErrLate] or
 // [ErrClosed]; those of Options.Params; a *[MemoryError] if the task can't fit on any device; a device.ErrLost if no
-// device is left.
+// device is left, or a device.ErrClosed if somebody has closed them.
 func (e *Engine) Submit(ctx context.Context, t Task, o *JobOptions) (*Job, error) {
 	j, err := e.submit(ctx, t, o)
 	if err != nil && t.open != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.tally.kind(t.kind).Refused++
+		if !e.ended { // the last Stats stay
+			e.tally.kind(t.kind).Refused++
+		}
 	}
 	return j, err
 }

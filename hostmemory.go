@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// hostMemory is the default for the most memory of the host: three quarters of what is available, or no limit where the
-// system does not tell.
+// hostMemory is the default for the most memory of the host: three quarters of what is available, but never 0, or no limit
+// where the system does not tell.
 func hostMemory() int64 {
 	n := min(availableMemory("/proc/meminfo"), groupMemory("/sys/fs/cgroup"))
 	if n == math.MaxInt64 {
 		return n
 	}
-	return n / 4 * 3
+	return max(n/4*3, 1)
 }
 
 // availableMemory is what Linux says that new programs can have, in bytes; MaxInt64 if there is no such file.

@@ -29,7 +29,7 @@ const module = "github.com/gocuzk/cuzk"
 func importRules() map[string][]string {
 	public := []string{"groth16", "pce", "circuits", "circuits/", "device"}
 	return map[string][]string{
-		".":         append(public, "internal/parallel", "internal/queue"),
+		".":         append(public, "internal/nilvalue", "internal/parallel", "internal/queue"),
 		"examples/": append(public, ".", "internal/synth"),
 		// bench measures parts of proofs, which have no public API, and the engine with rows that no circuit has.
 		"examples/bench": append(public, ".", "internal/synth", "internal/peerinputs", "internal/gpu", "internal/kernels",
@@ -40,13 +40,14 @@ func importRules() map[string][]string {
 		"circuits/": {"pce", "circuits", "circuits/", "internal/poseidon", "internal/sectorsize", "internal/vanilla"},
 		"device":    {"internal/gpu"},
 		"groth16": {"pce", "circuits", "device", "internal/gpu", "internal/engine", "internal/engine/", "internal/srs", "internal/wire",
-			"internal/blinding", "internal/hostmem", "internal/parallel", "internal/urgency"},
+			"internal/blinding", "internal/hostmem", "internal/nilvalue", "internal/parallel", "internal/urgency"},
 
 		// Leaves.
 		"internal/blinding":   nil,
 		"internal/cudrv":      nil,
 		"internal/hostmem":    nil,
 		"internal/invariants": nil,
+		"internal/nilvalue":   nil,
 		"internal/parallel":   nil,
 		"internal/poseidon":   nil,
 		"internal/queue":      nil,

@@ -48,8 +48,17 @@ type partition struct {
 	circuit circuits.Circuit // nil when it is done
 	waiting time.Time        // since when
 	faults  int              // of devices
+	failed  groth16.Phase    // in which the last attempt failed; empty if it was in none
 	report  *PartitionReport
 	proof   *groth16.Proof
+}
+
+// end sets the outcome: err is nil if there is a proof.
+func (p *partition) end(err error) {
+	p.report.Err, p.circuit = err, nil
+	if err != nil {
+		*p.proof = groth16.Proof{}
+	}
 }
 
 // JobState says how far a job is.
@@ -177,7 +186,7 @@ func (j *Job) change(do func()) {
 		return
 	}
 	j.told = now
-	err := parallel.Guard(func() error {
+	err := parallel.Apart(func() error {
 		j.opts.Progress(now)
 		return nil
 	})
@@ -186,12 +195,8 @@ func (j *Job) change(do func()) {
 	}
 }
 
-// finish ends a partition, which has failed if err is not nil, and tells whether it was the last one.
-func (j *Job) finish(p *partition, err error) (last bool) {
-	p.report.Err, p.circuit = err, nil
-	if err != nil {
-		*p.proof = groth16.Proof{}
-	}
+// finish counts a partition that has ended, and tells whether it was the last one.
+func (j *Job) finish(p *partition) (last bool) {
 	j.change(func() {
 		j.left--
 		j.shown.Finished++

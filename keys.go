@@ -37,14 +37,24 @@ func (e *Engine) Preload(ctx context.Context, uuid string, names ...string) erro
 }
 
 // Evict gives the memory of keys back that no partition uses, on the device with the given UUID or, if that is empty, on
-// all. Of those that are used, the error wraps [ErrBusy].
+// all. Of those that are used, the error wraps [ErrBusy]. Keys that are not loaded are left alone.
 func (e *Engine) Evict(ctx context.Context, uuid string, names ...string) error {
-	return e.eachKey(ctx, uuid, names, func(_ context.Context, c *card, k *kind) error {
+	var loaded []string
+	var unknown error
+	for _, name := range names {
+		if e.kinds.get(name) != nil {
+			loaded = append(loaded, name)
+		} else if blankOf(name) == nil {
+			unknown = errors.Join(unknown, fmt.Errorf("%w: %s", ErrCircuit, name))
+		}
+	}
+	err := e.eachKey(ctx, uuid, loaded, func(_ context.Context, c *card, k *kind) error {
 		if c.shelf.evictKey(k.name) {
 			return fmt.Errorf("%w: partitions use it", ErrBusy)
 		}
 		return nil
 	})
+	return errors.Join(unknown, err)
 }
 
 // eachKey calls f for all circuits on all devices, or on one.
@@ -92,9 +102,7 @@ func (e *Engine) keyError(c *card, k *kind, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, device.ErrLost) {
-		e.lose(c, err)
-	}
+	e.loseIfGone(c)
 	return fmt.Errorf("cuzk: %s on %s %s: %w", k.name, c.device.Info().Name, c.device.Info().UUID, err)
 }
 
@@ -117,8 +125,8 @@ func (e *Engine) SelfTest(ctx context.Context) (*SelfTestReport, error) {
 	r := &SelfTestReport{Devices: make([]DeviceReport, len(cards))}
 	err = parallel.Each(ctx, len(cards), func(ctx context.Context, i int) error {
 		r.Devices[i] = selfTest(ctx, cards[i].device, cards[i].backend, cards[i].log)
-		if err := r.Devices[i].Err; errors.Is(err, device.ErrLost) {
-			e.lose(cards[i], err)
+		if r.Devices[i].Err != nil {
+			e.loseIfGone(cards[i])
 		}
 		return nil // the others go on
 	})

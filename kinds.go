@@ -62,7 +62,7 @@ func (l *library) open(ctx context.Context, name string, blank func() circuits.C
 // fill opens what belongs to a circuit. It calls the caller's code: the circuit, and Options.Params.
 func (l *library) fill(ctx context.Context, k *kind, blank func() circuits.Circuit) (err error) {
 	if l.systems != nil {
-		if k.system, err = l.systems.Open(ctx, blank()); err != nil {
+		if err := checkName(k.name); err != nil {
 			return err
 		}
 	}
@@ -72,8 +72,12 @@ func (l *library) fill(ctx context.Context, k *kind, blank func() circuits.Circu
 	if k.key == nil {
 		return fmt.Errorf("%w: nothing was opened for %s", ErrParams, k.name)
 	}
-	if k.system != nil {
-		if err := k.key.Match(k.system); err != nil {
+	if l.systems != nil {
+		model := blankOf(k.name) // under one of Filecoin's names nothing else counts
+		if model == nil {
+			model = blank()
+		}
+		if k.system, err = l.systems.open(ctx, model, k.key.Match); err != nil {
 			return err
 		}
 	}

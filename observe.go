@@ -55,6 +55,9 @@ func (o *observation) start(phase groth16.Phase) {
 func (o *observation) end(phase groth16.Phase, err error) {
 	now := time.Now()
 	o.ended[phase] = now
+	if err != nil {
+		o.p.failed = phase
+	}
 	s := o.w.span(o.p, phase, traceHost, o.begun, now)
 	s.Err = err
 	o.w.engine.options.Trace.span(s)

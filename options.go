@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
+	"github.com/gocuzk/cuzk/internal/nilvalue"
 )
 
 // Options tunes an Engine. The zero value of every field but Params means the default. Open copies it.
@@ -131,8 +132,11 @@ func (o *Options) validate() error {
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("cuzk: option "+format, args...))
 	}
-	if o.Params == nil {
+	if nilvalue.Is(o.Params) {
 		bad("Params: none given")
+	}
+	if o.Trace != nil && o.Trace.wake == nil {
+		bad("Trace: not made by NewTrace")
 	}
 	if o.Backend < groth16.BackendAuto || o.Backend > groth16.BackendCPU {
 		bad("Backend: %d is not one of 0 to %d", int(o.Backend), int(groth16.BackendCPU))
@@ -172,13 +176,18 @@ func (d *DeviceOptions) validate(field func(name string) string) error {
 	bad := func(name, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("cuzk: option "+field(name)+": "+format, args...))
 	}
-	if (d.Name == "") == (d.Device == nil) {
-		bad("Name", "%q, and Device is given: %t; want one of them", d.Name, d.Device != nil)
+	given := d.Device != nil
+	if (d.Name == "") == !given {
+		bad("Name", "%q, and Device is given: %t; want one of them", d.Name, given)
 	}
-	if d.Device != nil && d.Device.Info().IsCPU() {
+	switch {
+	case !given:
+	case nilvalue.Is(d.Device):
+		bad("Device", "a nil %T", d.Device)
+	case d.Device.Info().IsCPU():
 		bad("Device", "the processor is asked for by Backend")
 	}
-	if d.Device != nil && (d.MemoryLimit != 0 || d.Watchdog != 0) {
+	if given && (d.MemoryLimit != 0 || d.Watchdog != 0) {
 		bad("Device", "MemoryLimit %d and Watchdog %v are for a device that is named", d.MemoryLimit, d.Watchdog)
 	}
 	if d.MemoryLimit < 0 {

@@ -24,8 +24,11 @@ type PartitionReport struct {
 	Fault error
 }
 
-// Bytes is the concatenation of all proofs in the order of partitions, or nil if one is missing.
+// Bytes is the concatenation of all proofs in the order of partitions, or nil if there is none or one is missing.
 func (r *Result) Bytes() []byte {
+	if r == nil {
+		return nil
+	}
 	g := groth16.Result{Proofs: r.Proofs, Partitions: make([]groth16.PartitionReport, len(r.Partitions))}
 	for i := range r.Partitions {
 		g.Partitions[i] = r.Partitions[i].PartitionReport

@@ -2,8 +2,10 @@ package cuzk
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,8 +23,24 @@ import (
 // script stands in for what provers do, so that thousands of jobs take no time.
 type script struct {
 	proof groth16.Proof
-	// prove is called in place of every proof.
+	// prove is called in place of every proof. A device.ErrLost of its own means that the card is lost.
 	prove func(ctx context.Context, c *card, k *kind, o *groth16.ProveOptions) error
+
+	mu   sync.Mutex
+	lost map[*card]error
+}
+
+// gone stands in for what a card says of itself.
+func (s *script) gone(c *card) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost[c]
+}
+
+func (s *script) lose(c *card, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost[c] = err
 }
 
 // scriptedProver makes the same proof again and again.
@@ -40,6 +58,9 @@ func (p *scriptedProver) Close() error { return nil }
 
 func (p *scriptedProver) Prove(ctx context.Context, c []circuits.Circuit, o *groth16.ProveOptions) (*groth16.Result, error) {
 	err := p.prove(ctx, p.card, p.kind, o)
+	if errors.Is(err, device.ErrLost) && ctx.Err() == nil {
+		p.lose(p.card, err)
+	}
 	r := &groth16.Result{
 		Proofs:     []groth16.Proof{p.proof},
 		Partitions: []groth16.PartitionReport{{Device: p.card.device.Info(), Backend: p.card.backend, Err: err}},
@@ -124,8 +145,9 @@ func scripted(t testing.TB, o Options, prove func(context.Context, *card, *kind,
 	e := openEngine(t, o)
 	proof, err := groth16.ParseProof(enginetest.Small(t, "cubic").Proof)
 	require.NoError(t, err)
-	s := &script{proof: proof, prove: prove}
+	s := &script{proof: proof, prove: prove, lost: map[*card]error{}}
 	for _, c := range e.cards {
+		c.gone = func() error { return s.gone(c) }
 		c.shelf.load = func(_ context.Context, k *kind, _ int64) (groth16.Prover, error) {
 			return &scriptedProver{script: s, card: c, kind: k}, nil
 		}

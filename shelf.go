@@ -39,6 +39,7 @@ type book struct {
 	state  bookState
 	prover groth16.Prover // when it is ready
 	bytes  int64          // of the card, or promised while it is being loaded
+	limit  int64          // of bytes, when it was loaded
 	users  int
 	used   time.Time     // when a user came or went last
 	gone   chan struct{} // made when it is closing; closed when it is closed
@@ -117,22 +118,28 @@ func (s *shelf) fill(ctx context.Context, a answer) error {
 		return err
 	}
 	err := parallel.Guard(load)
-	if errors.Is(err, device.ErrMemory) && s.evictIdle() > 0 {
+	if errors.Is(err, device.ErrMemory) && ctx.Err() == nil && s.evictIdle() > 0 {
 		err = parallel.Guard(load)
 	}
+	s.filled(a.book, p, err)
+	if err == nil {
+		m := p.Memory()
+		s.log.Info("key loaded", "circuit", a.book.kind.name, "bytes", m.LeasedBytes, "streamed", m.Streamed,
+			"dur", time.Since(start))
+	}
+	return err
+}
+
+// filled notes that a prover was loaded into a book, or that it could not be.
+func (s *shelf) filled(b *book, p groth16.Prover, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.serve()
 	if err != nil {
-		delete(s.books, a.book.kind.name)
-		return err
+		delete(s.books, b.kind.name)
+	} else {
+		b.state, b.prover, b.used, b.bytes = bookReady, p, time.Now(), p.Memory().LeasedBytes
 	}
-	a.book.state, a.book.prover, a.book.used = bookReady, p, time.Now()
-	m := p.Memory()
-	a.book.bytes = m.LeasedBytes
-	s.log.Info("key loaded", "circuit", a.book.kind.name, "bytes", m.LeasedBytes, "streamed", m.Streamed,
-		"dur", time.Since(start))
-	return nil
+	s.serve()
 }
 
 // release ends a use of a prover.
@@ -181,7 +188,7 @@ func (s *shelf) decide(c *claim) (a answer, wait bool) {
 	}
 	limit, ok := s.room(c)
 	if ok {
-		b := &book{kind: c.kind, bytes: limit, users: 1}
+		b := &book{kind: c.kind, bytes: limit, limit: limit, users: 1}
 		s.books[c.kind.name] = b
 		return answer{book: b, load: true, limit: limit}, false
 	}
@@ -198,7 +205,7 @@ func (s *shelf) decide(c *claim) (a answer, wait bool) {
 // as much as to stream it once. The caller holds the lock.
 func (s *shelf) cramped(b *book, c *claim) bool {
 	ample := c.need.AmpleBytes // 0 without a constraint system
-	return b.users == 0 && b.bytes < ample && b.prover.Memory().Streamed && s.free()+b.bytes >= ample
+	return b.users == 0 && b.limit < ample && b.prover.Memory().Streamed && s.free()+b.bytes >= ample
 }
 
 // free is what can be had of the card now. The caller holds the lock.

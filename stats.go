@@ -36,7 +36,7 @@ type JobStats struct {
 	Kind                    string // "porep", "winning-post", "window-post", "update" or "statements"
 	Queued, Running         int
 	Done, Failed, Cancelled uint64
-	Refused                 uint64 // at submission: the queue was full, or the job can never fit
+	Refused                 uint64 // at submission: with Submit's error, whatever it was
 }
 
 // QueueStats is what waits in one class of urgency.

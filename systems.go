@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/gocuzk/cuzk/circuits"
+	"github.com/gocuzk/cuzk/internal/nilvalue"
+	"github.com/gocuzk/cuzk/internal/parallel"
 	"github.com/gocuzk/cuzk/pce"
 )
 
-// Systems are the constraint systems of circuits, which go by their names: a circuit of your own that is changed needs another
-// name. Each is loaded from a folder or, where it is not there, recorded once: by
-// one of all goroutines and of all processes that ask for it at a time. What was loaded stays in memory, some 25 MB for
-// the largest circuit. Without a folder that can be written to it works from memory, with one warning. Systems may be
-// used by several goroutines.
+// Systems are the constraint systems of circuits, which go by their names: a circuit of your own that is changed needs
+// another name. Each is loaded from a folder or, where it is not there, recorded once: by one of all goroutines and of all
+// processes that ask for it at a time. What was loaded stays in memory, some 25 MB for the largest circuit. Without a
+// folder that can be written to it works from memory, with one warning. Systems may be used by several goroutines.
 type Systems struct {
 	dir string // empty: memory only
 	log *slog.Logger
@@ -65,21 +66,32 @@ func NewSystems(dir string, log *slog.Logger) *Systems {
 // another version is replaced. Errors are those of [pce.Record]; none is remembered. When ctx ends, context.Cause(ctx) is
 // returned; a recording that nobody else waits for has been stopped then.
 func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System, error) {
+	return s.open(ctx, blank, func(*pce.System) error { return nil })
+}
+
+// open is Open of a system that fits, if a circuit of its name has one: what was loaded and does not is recorded anew, and what
+// was recorded and does not is kept nowhere, and answered with the reason.
+func (s *Systems) open(ctx context.Context, blank circuits.Circuit, fits func(*pce.System) error) (*pce.System, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if nilvalue.Is(blank) {
+		return nil, fmt.Errorf("%w: no circuit", ErrTask)
+	}
 	name := blank.Name()
-	if !usableName(name) {
-		return nil, fmt.Errorf("%w: a file can't be called after circuit %q", ErrTask, name)
+	if err := checkName(name); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
-	if system := s.loaded[name]; system != nil {
-		s.mu.Unlock()
+	system := s.loaded[name]
+	s.mu.Unlock()
+	if system != nil && fits(system) == nil {
 		return system, nil
 	}
+	s.mu.Lock()
 	l := s.loads[name]
 	if l == nil {
-		l = s.begin(ctx, name, blank)
+		l = s.begin(ctx, name, blank, fits)
 	}
 	l.waiting++
 	s.mu.Unlock()
@@ -93,21 +105,29 @@ func (s *Systems) Open(ctx context.Context, blank circuits.Circuit) (*pce.System
 	}
 }
 
-// usableName tells whether a circuit's name can be the name of a file on any system, in the folder that it is meant for.
-func usableName(name string) bool {
+// checkName refuses a circuit's name that can't be the name of a file on any system, in the folder that it is meant for.
+func checkName(name string) error {
 	const longest = 200 // with extensions below the 255 of most file systems
-	return name != "" && len(name) <= longest && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\:*?\"<>|\x00")
+	if name == "" || len(name) > longest || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:*?\"<>|\x00") {
+		return fmt.Errorf("%w: a file can't be called after circuit %q", ErrTask, name)
+	}
+	return nil
 }
 
 // begin starts a load. The caller holds the lock.
-func (s *Systems) begin(ctx context.Context, name string, blank circuits.Circuit) *systemLoad {
+func (s *Systems) begin(
+	ctx context.Context, name string, blank circuits.Circuit, fits func(*pce.System) error,
+) *systemLoad {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	l := &systemLoad{cancel: cancel, done: make(chan struct{})}
 	s.loads[name] = l
 	go func() {
 		defer close(l.done)
 		defer cancel(nil)
-		l.system, l.err = s.load(ctx, name, blank.Synthesize)
+		l.err = parallel.Apart(func() (err error) { // circuits are the caller's code
+			l.system, err = s.load(ctx, name, blank.Synthesize, fits)
+			return err
+		})
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.loads[name] == l {
@@ -136,12 +156,23 @@ func (s *Systems) leave(name string, l *systemLoad, cause error) {
 }
 
 // load reads the file or, if there is none that can be used, records the system and writes the file.
-func (s *Systems) load(ctx context.Context, name string, synthesize func(pce.Builder) error) (*pce.System, error) {
+func (s *Systems) load(
+	ctx context.Context, name string, synthesize func(pce.Builder) error, fits func(*pce.System) error,
+) (*pce.System, error) {
+	fitting := func(system *pce.System, err error) (*pce.System, error) {
+		if err == nil {
+			err = fits(system)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return system, nil
+	}
 	if s.dir == "" {
-		return pce.Record(ctx, name, synthesize, nil)
+		return fitting(pce.Record(ctx, name, synthesize, nil))
 	}
 	path := filepath.Join(s.dir, fileName(name))
-	system, err := pce.Open(path, name)
+	system, err := fitting(pce.Open(path, name))
 	if err == nil {
 		return system, nil
 	}
@@ -153,13 +184,13 @@ func (s *Systems) load(ctx context.Context, name string, synthesize func(pce.Bui
 		return nil, context.Cause(ctx)
 	}
 	// Another process may have written it by now.
-	if system, err = pce.Open(path, name); err == nil {
+	if system, err = fitting(pce.Open(path, name)); err == nil {
 		return system, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("constraint system is recorded anew", "circuit", name, "err", err)
 	}
-	if system, err = pce.Record(ctx, name, synthesize, nil); err != nil {
+	if system, err = fitting(pce.Record(ctx, name, synthesize, nil)); err != nil {
 		return nil, err
 	}
 	if err := system.WriteFile(path); err != nil {

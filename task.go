@@ -3,13 +3,13 @@ package cuzk
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/circuits/porep"
 	"github.com/gocuzk/cuzk/circuits/post"
 	"github.com/gocuzk/cuzk/circuits/update"
+	"github.com/gocuzk/cuzk/internal/nilvalue"
 	"github.com/gocuzk/cuzk/internal/queue"
 	"github.com/gocuzk/cuzk/pce"
 )
@@ -124,7 +124,7 @@ func newWork[C circuits.Circuit](
 	}
 	w := &work{blank: blank, check: check, native: true}
 	for i, c := range list {
-		if v := reflect.ValueOf(c); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		if nilvalue.Is(c) {
 			return nil, fmt.Errorf("%w: circuit %d is nil", ErrTask, i)
 		}
 		name := c.Name()

@@ -39,7 +39,7 @@ func (w *worker) run() {
 		p.report.Queued += start.Sub(p.waiting)
 		w.engine.options.Trace.span(w.span(p, PhaseQueue, traceQueue, p.waiting, start))
 		loaded := p.report.Loaded
-		err := parallel.Guard(func() error { return w.attempt(p) })
+		err := parallel.Apart(func() error { return w.attempt(p) }) // hooks are the caller's code
 		took := time.Since(start)
 		p.report.Took += took
 		if err == nil {
@@ -65,6 +65,7 @@ func (w *worker) attempt(p *partition) error {
 		PartitionReport: groth16.PartitionReport{Attempts: p.faults + 1, Device: w.card.device.Info(), Backend: w.card.backend},
 		Queued:          p.report.Queued, Loaded: p.report.Loaded, Took: p.report.Took, Fault: p.report.Fault,
 	}
+	p.failed = ""
 	if j.ctx.Err() != nil {
 		return context.Cause(j.ctx)
 	}

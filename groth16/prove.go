@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -12,6 +11,7 @@ import (
 	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/internal/engine"
+	"github.com/gocuzk/cuzk/internal/nilvalue"
 	"github.com/gocuzk/cuzk/internal/parallel"
 	"github.com/gocuzk/cuzk/internal/urgency"
 	"github.com/gocuzk/cuzk/pce"
@@ -65,7 +65,7 @@ func namesOf(c []circuits.Circuit) ([]string, error) {
 	}
 	names := make([]string, len(c))
 	for i := range c {
-		if v := reflect.ValueOf(c[i]); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		if nilvalue.Is(c[i]) {
 			return nil, fmt.Errorf("groth16: prove: circuit %d is nil", i)
 		}
 		names[i] = c[i].Name()
@@ -133,7 +133,7 @@ func (j *job) run(ctx context.Context) {
 // attempt does a step of a partition that has not failed yet and keeps its error.
 func (j *job) attempt(x *part, step func(*part) error) {
 	if x.report.Err == nil {
-		x.report.Err = device.Err(parallel.Guard(func() error { return step(x) }))
+		x.report.Err = device.Err(parallel.Apart(func() error { return step(x) }))
 	}
 }
 

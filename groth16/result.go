@@ -35,8 +35,11 @@ type Stats struct {
 // the CPU.
 type DeviceTimes struct{ Assign, Quotient, Sums time.Duration }
 
-// Bytes is the concatenation of all proofs in the order of partitions, or nil if one is missing.
+// Bytes is the concatenation of all proofs in the order of partitions, or nil if there is none or one is missing.
 func (r *Result) Bytes() []byte {
+	if r == nil || len(r.Proofs) == 0 {
+		return nil
+	}
 	out := make([]byte, 0, len(r.Proofs)*ProofSize)
 	for i := range r.Proofs {
 		if r.Partitions[i].Err != nil || !r.Proofs[i].complete() {

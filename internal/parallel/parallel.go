@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -28,6 +29,20 @@ func Guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// ErrExited reports a function that has ended its goroutine with runtime.Goexit, as a failing test does.
+var ErrExited = errors.New("runtime.Goexit was called")
+
+// Apart runs f like Guard, but on a goroutine of its own, so that f may even end that one: the error is ErrExited then.
+func Apart(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := ErrExited
+		defer func() { done <- err }()
+		err = Guard(f)
+	}()
+	return <-done
 }
 
 // Workers is the number of goroutines that calls use: GOMAXPROCS.

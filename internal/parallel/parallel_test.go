@@ -3,6 +3,7 @@ package parallel
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -62,4 +63,13 @@ func TestPanicBecomesError(t *testing.T) {
 	require.ErrorAs(t, err, &p)
 	require.Equal(t, "odd", p.Value)
 	require.Contains(t, err.Error(), "parallel_test.go")
+}
+
+func TestApartSurvivesGoexit(t *testing.T) {
+	require.NoError(t, Apart(func() error { return nil }))
+	boom := errors.New("boom")
+	require.ErrorIs(t, Apart(func() error { return boom }), boom)
+	require.ErrorIs(t, Apart(func() error { runtime.Goexit(); return nil }), ErrExited)
+	var p *PanicError
+	require.ErrorAs(t, Apart(func() error { panic("odd") }), &p)
 }
