@@ -63,13 +63,25 @@ type rule struct {
 	with string // for instance "--type update"
 }
 
-// notEmpty refuses an empty value on the command line, which a variable of the shell that is not set would give.
-func (f *flags) notEmpty(name string) error {
-	if f.given(name) && f.Lookup(name).Value.String() == "" {
-		return usagef("%s: --%s is empty", f.Name(), name)
+// deviceName names one GPU, or several with commas between.
+type deviceName string
+
+func (d *deviceName) String() string { return string(*d) }
+
+// Set refuses nothing at all, which a variable of the shell that is not set would give: it would mean another GPU.
+func (d *deviceName) Set(s string) error {
+	if s == "" {
+		return errors.New("it names no GPU")
 	}
+	*d = deviceName(s)
 	return nil
 }
+
+// addDevice declares --device, whose value is what name is at present unless another one is given.
+func (f *flags) addDevice(name *string, usage string) { f.Var((*deviceName)(name), "device", usage) }
+
+// oneDevice is the usage of --device where it may be left out.
+const oneDevice = "the GPU to use: its ordinal, UUID or bus address; by default the first"
 
 // refuseUnused returns an error for the first flag on the command line that the command would not look at.
 func (f *flags) refuseUnused(rules ...rule) error {

@@ -69,7 +69,7 @@ func newFleet(e *env) *fleetJob {
 	f.DurationVar(&j.every, "winning-every", 0, "submit a WinningPoSt that often meanwhile, for instance 2s, and measure how long each takes")
 	f.StringVar(&j.winning, "winning", "", "size of the sectors of these; by default that of --synthetic")
 	f.StringVar(&j.backendName, "backend", "auto", "where to prove: auto, cpu, gpu")
-	f.StringVar(&j.deviceNames, "device", "", "the GPUs to use, with commas between: ordinals, UUIDs or bus addresses; by default all")
+	f.addDevice(&j.deviceNames, "the GPUs to use, with commas between: ordinals, UUIDs or bus addresses; by default all")
 	f.BoolVar(&j.each, "each-device", false, "also measure each of the GPUs alone, before all of them, and compare")
 	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of each GPU to take, context and kernels included, in MiB; needs --device")
 	f.StringVar(&j.params, "params", "", "folder with the parameters; by default test parameters in the cache folder, made if missing")
@@ -127,10 +127,7 @@ func (j *fleetJob) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := j.makeKeys(ctx); err != nil {
-		return err
-	}
-	if j.tracePath != "" {
+	if j.tracePath != "" { // before the keys, which may take minutes
 		if err := checkOut(j.tracePath); err != nil {
 			return err
 		}
@@ -140,6 +137,9 @@ func (j *fleetJob) run(ctx context.Context) (err error) {
 		}
 		j.trace = cuzk.NewTrace(f)
 		defer func() { err = errors.Join(err, j.trace.Close(), f.Close()) }()
+	}
+	if err := j.makeKeys(ctx); err != nil {
+		return err
 	}
 	var lines []*fleetLine
 	for _, c := range cases {

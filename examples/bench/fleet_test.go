@@ -52,6 +52,21 @@ func TestFleetUsageErrors(t *testing.T) {
 	}
 }
 
+// A trace that can't be written is refused before keys are made, which may take minutes.
+func TestFleetTraceThatCannotBeWritten(t *testing.T) {
+	cache := t.TempDir()
+	requireError(t, exitFailed, []string{"fleet", "--types", "porep", "--backend", "cpu", "--cache", cache,
+		"--trace", filepath.Join(t.TempDir(), "none", "trace.json")}, "none: no such file")
+	require.Empty(t, fileNames(t, cache))
+}
+
+// An empty --device, which a variable of the shell that is not set gives, would mean another GPU than was meant.
+func TestEmptyDevice(t *testing.T) {
+	for _, command := range []string{"single --type porep --c1 x", "setup --type porep --size 2KiB", "fleet --types porep", "gpu mul"} {
+		requireError(t, exitUsage, append(strings.Fields(command), "--device", ""), "-device", "names no GPU")
+	}
+}
+
 // TestFleet makes a key and keeps the processor busy, once with one worker and once with two.
 func TestFleet(t *testing.T) {
 	skipIfShort(t)

@@ -53,7 +53,9 @@ type gpuFlags struct {
 }
 
 func (o *gpuFlags) addCommon() {
-	o.device = o.String("device", "0", "the GPU, by ordinal, UUID or bus address")
+	o.device = new(string)
+	*o.device = "0"
+	o.addDevice(o.device, "the GPU, by ordinal, UUID or bus address")
 	o.runs = o.Int("runs", 7, "timed runs")
 	o.warm = o.Int("warm", 2, "runs before them that are not timed")
 }

@@ -217,16 +217,14 @@ func inspectC1(ctx context.Context, e *env, path string) error {
 
 // inspectInput reads the input of a PoSt or of an update, and checks it natively.
 func inspectInput(ctx context.Context, e *env, path string, kind fileKind) error {
-	var in input
-	var err error
+	of := kindUpdate // the files of both variants are the same
 	switch kind {
 	case inWinning:
-		in, err = readPoSt(ctx, path, kindWinningPoSt)
+		of = kindWinningPoSt
 	case inWindow:
-		in, err = readPoSt(ctx, path, kindWindowPoSt)
-	default:
-		in, err = readUpdate(ctx, path, kindUpdate) // the files of both variants are the same
+		of = kindWindowPoSt
 	}
+	in, err := readOther(ctx, path, of)
 	if err != nil {
 		return err
 	}

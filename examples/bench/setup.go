@@ -31,7 +31,7 @@ func setup(ctx context.Context, e *env, args []string) error {
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems; by default cuzk in the user's cache folder")
 	secretsPath := f.String("secrets", "", "JSON file with the secrets to use: alpha_le, beta_le, gamma_le, delta_le, tau_le")
 	backend := f.String("backend", "auto", "where to make the points: auto, cpu, gpu")
-	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
+	f.addDevice(&j.deviceName, oneDevice)
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}

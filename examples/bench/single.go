@@ -96,7 +96,7 @@ func newSingle(e *env) (*flags, *singleJob) {
 	f.StringVar(&j.cache, "cache", "", "folder for constraint systems and test parameters; by default cuzk in the user's cache folder")
 	f.BoolVar(&j.prover.DisablePCE, "disable-pce", false, "evaluate rows during synthesis, without a recorded constraint system")
 	f.StringVar(&j.backendName, "backend", "auto", "where to prove: auto, cpu, gpu")
-	f.StringVar(&j.deviceName, "device", "", "the GPU to use: its ordinal, UUID or bus address; by default the first")
+	f.addDevice(&j.deviceName, oneDevice)
 	f.Int64Var(&j.memoryMiB, "memory-mib", 0, "the most memory of the GPU to take, context and kernels included, in MiB; needs --device")
 	f.IntVar(&j.repeat, "repeat", 1, "prove so many times with the same prover; the figures are those of the last")
 	f.BoolVar(&j.json, "json", false, "print one line of JSON")
@@ -136,9 +136,6 @@ func (j *singleJob) check(f *flags) (err error) {
 }
 
 func parseBackend(f *flags, name string) (groth16.Backend, error) {
-	if err := f.notEmpty("device"); err != nil { // it would mean another GPU than was meant, or none
-		return 0, err
-	}
 	for _, b := range []groth16.Backend{groth16.BackendAuto, groth16.BackendCPU, groth16.BackendGPU} {
 		if b.String() == name {
 			return b, nil

@@ -95,17 +95,22 @@ func (s source) read(ctx context.Context) (input, error) {
 	if *s.synthetic != "" {
 		return s.made.up(ctx, s.flags, *s.kind, *s.synthetic, s.sector)
 	}
-	switch *s.kind {
-	case kindPoRep:
+	if *s.kind == kindPoRep {
 		c1, err := readC1(ctx, *s.c1)
 		if err != nil {
 			return nil, err
 		}
 		return &porepInput{c1, s.sector}, nil
-	case kindWinningPoSt, kindWindowPoSt:
-		return readPoSt(ctx, *s.input, *s.kind)
 	}
-	return readUpdate(ctx, *s.input, *s.kind)
+	return readOther(ctx, *s.input, *s.kind)
+}
+
+// readOther decodes the file of a kind other than a PoRep.
+func readOther(ctx context.Context, path, kind string) (input, error) {
+	if kind == kindWinningPoSt || kind == kindWindowPoSt {
+		return readPoSt(ctx, path, kind)
+	}
+	return readUpdate(ctx, path, kind)
 }
 
 // check refuses a number of sectors where there is no choice, or that cannot be.

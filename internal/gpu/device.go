@@ -154,7 +154,7 @@ func (d *Device) Close() error {
 	}
 	var err error
 	if d.lost.Load() == nil {
-		err = d.await("cuDevicePrimaryCtxRelease", func() cudrv.Result { return d.drv.PrimaryRelease(d.dev) })
+		err = d.await(d.opts.Watchdog, "cuDevicePrimaryCtxRelease", func() cudrv.Result { return d.drv.PrimaryRelease(d.dev) })
 	}
 	if d.lost.Load() == nil { // a lost one stays in the table: the card can't be opened again in this process
 		delete(d.sys.open, d.info.Ordinal)

@@ -61,7 +61,7 @@ func (h *handle) end(leaks int64) {
 	h.once.Do(func() {
 		h.d.leaks.Add(leaks)
 		if h.release != nil && h.d.lost.Load() == nil {
-			h.err = h.d.awaitFor(h.d.opts.Watchdog+h.slow, h.op, h.release)
+			h.err = h.d.await(h.d.opts.Watchdog+h.slow, h.op, h.release)
 		}
 		if h.books != nil {
 			h.books()

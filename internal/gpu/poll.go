@@ -69,7 +69,7 @@ func (d *Device) poll(ctx context.Context, op string, r *ring, ask func() cudrv.
 		last = now
 		switch {
 		case waited >= d.opts.Watchdog:
-			return d.hang(op, r)
+			return d.hang(d.opts.Watchdog, op, r)
 		case waited < spinTime:
 			runtime.Gosched()
 		default:
@@ -80,13 +80,8 @@ func (d *Device) poll(ctx context.Context, op string, r *ring, ask func() cudrv.
 }
 
 // await makes a call that gives something back, and that waits in the driver for whatever runs on the card. If it does not
-// return for the time of the watchdog, or the card is lost meanwhile, it is left to itself.
-func (d *Device) await(op string, call func() cudrv.Result) error {
-	return d.awaitFor(d.opts.Watchdog, op, call)
-}
-
-// awaitFor is await with a time of its own.
-func (d *Device) awaitFor(most time.Duration, op string, call func() cudrv.Result) error {
+// return for so long, or the card is lost meanwhile, it is left to itself.
+func (d *Device) await(most time.Duration, op string, call func() cudrv.Result) error {
 	done := make(chan cudrv.Result, 1)
 	go func() { done <- call() }()
 	step := min(mostStep, most)
@@ -106,15 +101,12 @@ func (d *Device) awaitFor(most time.Duration, op string, call func() cudrv.Resul
 	case r := <-done:
 		return d.check(r, op, "", nil)
 	default:
-		return d.hangFor(most, op, nil)
+		return d.hang(most, op, nil)
 	}
 }
 
-// hang loses the card that has not answered for the time of the watchdog.
-func (d *Device) hang(op string, r *ring) error { return d.hangFor(d.opts.Watchdog, op, r) }
-
-// hangFor is hang for another time.
-func (d *Device) hangFor(most time.Duration, op string, r *ring) error {
+// hang loses the card, which has not answered for so long.
+func (d *Device) hang(most time.Duration, op string, r *ring) error {
 	e := &Error{Device: d.info.Identity, Op: op, Reason: ErrLost, Launches: r.last(),
 		Detail: fmt.Sprintf("nothing completed for %v", most)}
 	d.lose(e)

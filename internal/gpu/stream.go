@@ -46,7 +46,8 @@ func (d *Device) NewStream() (*Stream, error) {
 	p := new(parts)
 	if err := p.make(d); err != nil {
 		if d.lost.Load() == nil {
-			_ = d.await("cuStreamDestroy", func() cudrv.Result { return p.release(d) }) // what failed first is the error
+			// What failed first is the error.
+			_ = d.await(d.opts.Watchdog, "cuStreamDestroy", func() cudrv.Result { return p.release(d) })
 		}
 		d.disown(kindStream)
 		return nil, err

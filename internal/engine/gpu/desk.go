@@ -77,34 +77,27 @@ func newDesk(ctx context.Context, l *loaded, layout *pce.Layout) (_ *desk, err e
 	return d, d.loadKey(l.key, size, p)
 }
 
-// reserve plans for what the card and the limit can give, and takes it. If others took some of it in between it plans again.
-func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (*plan, error) {
-	device := l.engine.device
+// reserve plans for what the card and the limit can give, and takes it.
+func (d *desk) reserve(ctx context.Context, l *loaded, s *sizes) (p *plan, err error) {
 	if l.engine.beforePlan != nil {
 		l.engine.beforePlan(s)
 	}
-	for before := uint64(math.MaxUint64); ; {
-		free, err := device.Leasable()
-		if err != nil {
-			return nil, err
-		}
-		if limit := l.engine.memoryLimit; limit != 0 {
-			free = min(free, limit)
-		}
-		p, err := makePlan(s, free, l.engine.stream)
+	most := l.engine.memoryLimit
+	if most == 0 {
+		most = math.MaxUint64
+	}
+	d.lease, err = leasePlanned(ctx, l.engine.device, most, func(memory uint64) (uint64, error) {
+		p, err = makePlan(s, memory, l.engine.stream)
 		var short *shortError
 		if errors.As(err, &short) {
-			return nil, l.engine.short(short)
+			return 0, l.engine.short(short)
 		}
-		d.lease, err = device.Lease(ctx, p.total(), &gpu.LeaseOptions{NoWait: true})
-		if err == nil {
-			return p, d.allocate(device, p)
-		}
-		if !errors.Is(err, gpu.ErrMemory) || free == before { // the same again would fail again
-			return nil, err
-		}
-		before = free
+		return p.total(), nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return p, d.allocate(l.engine.device, p)
 }
 
 // short is the error of a key that no plan can be made for.

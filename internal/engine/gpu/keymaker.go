@@ -56,32 +56,25 @@ func (m *keyMaker) open(ctx context.Context, d *gpu.Device, n1, n2, stretch int)
 	return errors.Join(err, s.Wait(), s.Close())
 }
 
-// reserve plans for what the card can give, and takes it. If others took some of it in between it plans again.
-func (m *keyMaker) reserve(ctx context.Context, d *gpu.Device, n1, n2, stretch int) (*keyPlan, error) {
-	for before := uint64(math.MaxUint64); ; {
-		free, err := d.Leasable()
-		if err != nil {
-			return nil, err
-		}
-		p := planKey(n1, n2, stretch, free)
-		if need := p.bytes(); need > free {
-			return nil, &gpu.Error{
-				Device: d.Info().Identity, Op: "plan", Reason: gpu.ErrMemory, NeedBytes: need, FreeBytes: free,
+// reserve plans for what the card can give, and takes it.
+func (m *keyMaker) reserve(ctx context.Context, d *gpu.Device, n1, n2, stretch int) (p *keyPlan, err error) {
+	m.lease, err = leasePlanned(ctx, d, math.MaxUint64, func(memory uint64) (uint64, error) {
+		p = planKey(n1, n2, stretch, memory)
+		need := p.bytes()
+		if need > memory {
+			return 0, &gpu.Error{
+				Device: d.Info().Identity, Op: "plan", Reason: gpu.ErrMemory, NeedBytes: need, FreeBytes: memory,
 				TotalBytes: d.Info().MemoryBytes,
-				Detail:     fmt.Sprintf("making a key needs at least %d bytes, %d can be had", need, free),
+				Detail:     fmt.Sprintf("making a key needs at least %d bytes, %d can be had", need, memory),
 			}
 		}
-		m.lease, err = d.Lease(ctx, p.bytes(), &gpu.LeaseOptions{NoWait: true})
-		if errors.Is(err, gpu.ErrMemory) && free != before { // the same again would fail again
-			before = free
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		m.arena, err = m.lease.Reserve(p.bytes())
-		return p, err
+		return need, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	m.arena, err = m.lease.Reserve(p.bytes())
+	return p, err
 }
 
 func (m *keyMaker) makeTables(s *gpu.Stream, p *keyPlan) error {
