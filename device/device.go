@@ -43,6 +43,7 @@ type Stats struct {
 	PinnedRefused                int64 // streams that do without page-locked memory, since the system refused it
 	Allocations                  int64
 	Launches                     int64
+	Yields                       int64 // pieces of work that waited for more urgent ones
 	Leaks                        int64 // handles that nobody closed
 	Lost                         bool  // the device answers ErrLost from now on
 	Cause                        error // of the loss, or nil

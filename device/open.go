@@ -152,7 +152,7 @@ func (c *card) Stats() Stats {
 		LeasedBytes: int64(s.LeasedBytes), PeakLeasedBytes: int64(s.PeakLeasedBytes), LimitBytes: int64(s.LimitBytes),
 		BytesInUse: int64(s.ReservedBytes), PeakBytes: int64(s.PeakBytes), ProcessBytes: int64(c.d.ProcessBytes()),
 		PinnedBytes: int64(s.PinnedBytes), PinnedRefused: s.PinnedRefused,
-		Allocations: s.Arenas, Launches: s.Launches, Leaks: s.Leaks, Lost: s.Lost != nil, Cause: Err(s.Lost),
+		Allocations: s.Arenas, Launches: s.Launches, Yields: s.Yields, Leaks: s.Leaks, Lost: s.Lost != nil, Cause: Err(s.Lost),
 	}
 }
 

@@ -150,6 +150,8 @@ func deviceMetrics() []deviceMetric {
 			func(d *cuzk.DeviceStats) float64 { return float64(d.Stats.PinnedRefused) }},
 		{"cuzk_device_launches_total", counter, "Kernels that were launched.",
 			func(d *cuzk.DeviceStats) float64 { return float64(d.Stats.Launches) }},
+		{"cuzk_device_yields_total", counter, "Pieces of work that waited for more urgent ones.",
+			func(d *cuzk.DeviceStats) float64 { return float64(d.Stats.Yields) }},
 		{"cuzk_device_leaks_total", counter, "Handles that nobody closed.",
 			func(d *cuzk.DeviceStats) float64 { return float64(d.Stats.Leaks) }},
 	}

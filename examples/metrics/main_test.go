@@ -99,7 +99,7 @@ func madeUp() *cuzk.Stats {
 				},
 				Stats: device.Stats{
 					LeasedBytes: 14, PeakLeasedBytes: 15, LimitBytes: 16, BytesInUse: 17, ProcessBytes: 18, PinnedBytes: 19,
-					PinnedRefused: 20, Launches: 21, Leaks: 22, Lost: true, Cause: errors.New("gone"),
+					PinnedRefused: 20, Launches: 21, Yields: 32, Leaks: 22, Lost: true, Cause: errors.New("gone"),
 				},
 				OnlyWinning: true, Workers: 23, Busy: 24, Done: 25, Failed: 26,
 				Keys: []cuzk.KeyStats{{Circuit: "porep-32GiB", Bytes: 27, Users: 28, LastUse: at}, {Circuit: "new"}},
@@ -139,7 +139,7 @@ func TestRender(t *testing.T) {
 	for name, value := range map[string]float64{
 		"cuzk_device_memory_bytes": 1 << 40, "cuzk_device_leased_bytes": 14, "cuzk_device_leased_peak_bytes": 15,
 		"cuzk_device_limit_bytes": 16, "cuzk_device_allocated_bytes": 17, "cuzk_device_process_bytes": 18,
-		"cuzk_device_pinned_bytes": 19, "cuzk_device_pinned_refused_total": 20, "cuzk_device_launches_total": 21,
+		"cuzk_device_pinned_bytes": 19, "cuzk_device_pinned_refused_total": 20, "cuzk_device_launches_total": 21, "cuzk_device_yields_total": 32,
 		"cuzk_device_leaks_total": 22, "cuzk_device_lost": 1, "cuzk_device_only_winning": 1, "cuzk_device_workers_busy": 24,
 	} {
 		requireSeries(t, all, name, map[string]float64{name + "{" + gpu + "}": value, name + `{uuid="cpu"}`: 0})
@@ -168,7 +168,7 @@ func TestRender(t *testing.T) {
 	} {
 		requireSeries(t, all, name, map[string]float64{name + "{}": value})
 	}
-	require.Len(t, all, 32, "every family is tested")
+	require.Len(t, all, 33, "every family is tested")
 }
 
 // Names are stable: an empty snapshot describes the same families.
