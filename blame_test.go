@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocuzk/cuzk/circuits"
@@ -32,8 +31,6 @@ func (o *odd) Name() string {
 	}
 	return o.Circuit.Name()
 }
-
-func (o *odd) PublicInputs() ([]fr.Element, error) { return o.Circuit.PublicInputs() }
 
 func (o *odd) Synthesize(b pce.Builder) error {
 	o.calls.Add(1)
@@ -95,7 +92,7 @@ func TestErrorsOfCallersBlameNoDevice(t *testing.T) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			}
-			_, err := e.kinds.open(t.Context(), "cubic", func() circuits.Circuit { return small(t, "cubic") })
+			_, err := e.kinds.open(t.Context(), "cubic", small(t, "cubic"))
 			require.NoError(t, err)
 			require.ErrorIs(t, e.Preload(ctx, e.cards[0].device.Info().UUID, "cubic"), fault)
 			_, err = e.SelfTest(ctx)

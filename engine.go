@@ -171,7 +171,7 @@ func (e *Engine) submit(ctx context.Context, t Task, o *JobOptions) (*Job, error
 	if err != nil {
 		return nil, err
 	}
-	k, err := e.kinds.open(call, w.name, w.blank)
+	k, err := e.kinds.open(call, w.name, w.circuits[0])
 	if err != nil {
 		return nil, err
 	}

@@ -367,8 +367,7 @@ func TestNativeCheckExplains(t *testing.T) {
 	task := func(err error) Task {
 		c := small(t, "cubic")
 		return Task{kind: kindPoRep, class: queue.Rest, open: func() (*work, error) {
-			return newWork([]circuits.Circuit{c}, func() circuits.Circuit { return c },
-				func(context.Context, int) error { return err })
+			return newWork([]circuits.Circuit{c}, func(context.Context, int) error { return err })
 		}}
 	}
 	f.set("cubic", groth16.ErrUnsatisfied)

@@ -15,7 +15,7 @@ import (
 // all on which they fit and that take such jobs. It waits for memory that partitions use. Circuits are named as for
 // [Engine.Estimate].
 func (e *Engine) Preload(ctx context.Context, uuid string, names ...string) error {
-	return e.eachKey(ctx, uuid, names, func(ctx context.Context, c *card, k *kind) error {
+	return e.eachKey(ctx, uuid, names, e.known, func(ctx context.Context, c *card, k *kind) error {
 		fits := func(d DeviceNeed) bool { return d.Fits() }
 		need := k.needs[c.index]
 		switch {
@@ -39,27 +39,18 @@ func (e *Engine) Preload(ctx context.Context, uuid string, names ...string) erro
 // Evict gives the memory of keys back that no partition uses, on the device with the given UUID or, if that is empty, on
 // all. Of those that are used, the error wraps [ErrBusy]. Keys that are not loaded are left alone.
 func (e *Engine) Evict(ctx context.Context, uuid string, names ...string) error {
-	var loaded []string
-	var unknown error
-	for _, name := range names {
-		if e.kinds.get(name) != nil {
-			loaded = append(loaded, name)
-		} else if blankOf(name) == nil {
-			unknown = errors.Join(unknown, fmt.Errorf("%w: %s", ErrCircuit, name))
-		}
-	}
-	err := e.eachKey(ctx, uuid, loaded, func(_ context.Context, c *card, k *kind) error {
+	return e.eachKey(ctx, uuid, names, e.alreadyOpen, func(_ context.Context, c *card, k *kind) error {
 		if c.shelf.evictKey(k.name) {
 			return fmt.Errorf("%w: partitions use it", ErrBusy)
 		}
 		return nil
 	})
-	return errors.Join(unknown, err)
 }
 
-// eachKey calls f for all circuits on all devices, or on one.
+// eachKey calls f for all circuits that find finds on all devices, or on one.
 func (e *Engine) eachKey(
-	ctx context.Context, uuid string, names []string, f func(context.Context, *card, *kind) error,
+	ctx context.Context, uuid string, names []string, find func(context.Context, string) (*kind, error),
+	f func(context.Context, *card, *kind) error,
 ) error {
 	ctx, leave, err := e.enter(ctx)
 	if err != nil {
@@ -80,12 +71,12 @@ func (e *Engine) eachKey(
 	var kinds []*kind
 	var problems []error
 	for _, name := range names {
-		k, err := e.known(ctx, name)
+		k, err := find(ctx, name)
 		if err != nil {
 			problems = append(problems, err)
-			continue
+		} else if k != nil {
+			kinds = append(kinds, k)
 		}
-		kinds = append(kinds, k)
 	}
 	perCard := make([]error, len(cards))
 	err = parallel.Each(ctx, len(cards), func(ctx context.Context, i int) error {

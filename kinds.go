@@ -34,8 +34,9 @@ func (l *library) get(name string) *kind {
 	return l.kinds[name]
 }
 
-// open opens a circuit once. Those who ask meanwhile wait, and try themselves if it fails.
-func (l *library) open(ctx context.Context, name string, blank func() circuits.Circuit) (*kind, error) {
+// open opens a circuit once. Those who ask meanwhile wait, and try themselves if it fails. Under a name that is none of
+// Filecoin's, model is what the constraint system is of.
+func (l *library) open(ctx context.Context, name string, model circuits.Circuit) (*kind, error) {
 	turn := l.turn(name)
 	select {
 	case turn <- struct{}{}:
@@ -47,7 +48,7 @@ func (l *library) open(ctx context.Context, name string, blank func() circuits.C
 		return k, nil
 	}
 	k := &kind{name: name, class: classOf(name)}
-	if err := parallel.Guard(func() error { return l.fill(ctx, k, blank) }); err != nil {
+	if err := parallel.Guard(func() error { return l.fill(ctx, k, model) }); err != nil {
 		if k.key != nil {
 			err = errors.Join(err, k.key.Close())
 		}
@@ -60,7 +61,7 @@ func (l *library) open(ctx context.Context, name string, blank func() circuits.C
 }
 
 // fill opens what belongs to a circuit. It calls the caller's code: the circuit, and Options.Params.
-func (l *library) fill(ctx context.Context, k *kind, blank func() circuits.Circuit) (err error) {
+func (l *library) fill(ctx context.Context, k *kind, model circuits.Circuit) (err error) {
 	if l.systems != nil {
 		if err := checkName(k.name); err != nil {
 			return err
@@ -73,9 +74,8 @@ func (l *library) fill(ctx context.Context, k *kind, blank func() circuits.Circu
 		return fmt.Errorf("%w: nothing was opened for %s", ErrParams, k.name)
 	}
 	if l.systems != nil {
-		model := blankOf(k.name) // under one of Filecoin's names nothing else counts
-		if model == nil {
-			model = blank()
+		if blank := blankOf(k.name); blank != nil {
+			model = blank
 		}
 		if k.system, err = l.systems.open(ctx, model, k.key.Match); err != nil {
 			return err

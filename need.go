@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gocuzk/cuzk/circuits"
 	"github.com/gocuzk/cuzk/device"
 	"github.com/gocuzk/cuzk/groth16"
 	"github.com/gocuzk/cuzk/internal/queue"
@@ -54,14 +53,19 @@ func (e *Engine) Estimate(ctx context.Context, circuit string) (*Need, error) {
 
 // known is the kind of a circuit for which there is no job at hand.
 func (e *Engine) known(ctx context.Context, circuit string) (*kind, error) {
-	if k := e.kinds.get(circuit); k != nil {
-		return k, nil
+	if k, err := e.alreadyOpen(ctx, circuit); k != nil || err != nil {
+		return k, err
 	}
-	blank := blankOf(circuit)
-	if blank == nil {
+	return e.kinds.open(ctx, circuit, nil)
+}
+
+// alreadyOpen is the kind of a circuit if it is open, and nil if it is one of Filecoin's and is not.
+func (e *Engine) alreadyOpen(_ context.Context, circuit string) (*kind, error) {
+	k := e.kinds.get(circuit)
+	if k == nil && blankOf(circuit) == nil {
 		return nil, fmt.Errorf("%w: %s", ErrCircuit, circuit)
 	}
-	return e.kinds.open(ctx, circuit, func() circuits.Circuit { return blank })
+	return k, nil
 }
 
 // kind is a circuit that can be proved: its key and its constraint system. It stays open until the Engine is closed.

@@ -25,8 +25,7 @@ type Task struct {
 // work is a task with its circuits.
 type work struct {
 	name     string
-	circuits []circuits.Circuit // all of that name
-	blank    func() circuits.Circuit
+	circuits []circuits.Circuit                             // all of that name
 	check    func(ctx context.Context, partition int) error // natively; names what is wrong
 	native   bool                                           // check is more than nothing
 }
@@ -50,8 +49,7 @@ func Seal(c1 *porep.C1) Task {
 		if err != nil {
 			return nil, err
 		}
-		blank := func() circuits.Circuit { return porep.Blank(c1.Params) }
-		return newWork(list, blank, func(ctx context.Context, k int) error { return c1.CheckPartition(ctx, k, 0) })
+		return newWork(list, func(ctx context.Context, k int) error { return c1.CheckPartition(ctx, k, 0) })
 	}}
 }
 
@@ -88,7 +86,7 @@ func postTask(kind string, class queue.Class, want post.Kind, s *post.Statement,
 		if err != nil {
 			return nil, err
 		}
-		return newWork(list, func() circuits.Circuit { return post.Blank(list[0].Params) }, nil)
+		return newWork(list, nil)
 	}}
 }
 
@@ -102,7 +100,7 @@ func Update(s *update.Statement, vanilla []*update.Vanilla) Task {
 		if err != nil {
 			return nil, err
 		}
-		return newWork(list, func() circuits.Circuit { return update.Blank(list[0].Params) }, nil)
+		return newWork(list, nil)
 	}}
 }
 
@@ -110,19 +108,17 @@ func Update(s *update.Statement, vanilla []*update.Vanilla) Task {
 // structure must not depend on their values, as always.
 func Statements(c ...circuits.Circuit) Task {
 	return Task{kind: kindStatements, class: queue.Rest, open: func() (*work, error) {
-		return newWork(c, func() circuits.Circuit { return c[0] }, nil)
+		return newWork(c, nil)
 	}}
 }
 
 // newWork makes sure that all circuits are there and of one name. Without check, those circuits are checked that can check
 // themselves.
-func newWork[C circuits.Circuit](
-	list []C, blank func() circuits.Circuit, check func(context.Context, int) error,
-) (*work, error) {
+func newWork[C circuits.Circuit](list []C, check func(context.Context, int) error) (*work, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: no partitions", ErrTask)
 	}
-	w := &work{blank: blank, check: check, native: true}
+	w := &work{check: check, native: true}
 	for i, c := range list {
 		if nilvalue.Is(c) {
 			return nil, fmt.Errorf("%w: circuit %d is nil", ErrTask, i)

@@ -44,18 +44,18 @@ func gpuOpNames() []string {
 // gpuFlags are the flags of a gpuOp. Those that the operation does not have are nil.
 type gpuFlags struct {
 	*flags
-	device, group, scalars, folder *string
-	key, rows                      *string
-	runs, warm, window, rounds     *int
-	memory                         *uint64
-	logs                           *logList
-	source                         source
+	device                     string
+	group, scalars, folder     *string
+	key, rows                  *string
+	runs, warm, window, rounds *int
+	memory                     *uint64
+	logs                       *logList
+	source                     source
 }
 
 func (o *gpuFlags) addCommon() {
-	o.device = new(string)
-	*o.device = "0"
-	o.addDevice(o.device, "the GPU, by ordinal, UUID or bus address")
+	o.device = "0"
+	o.addDevice(&o.device, "the GPU, by ordinal, UUID or bus address")
 	o.runs = o.Int("runs", 7, "timed runs")
 	o.warm = o.Int("warm", 2, "runs before them that are not timed")
 }

@@ -55,7 +55,7 @@ type sample struct{ card, wall time.Duration }
 
 // open opens the GPU that the flags name. What it has opened close closes, also after an error.
 func (b *gpuBench) open(ctx context.Context, system *gpu.System) error {
-	ordinal, err := system.Find(*b.flags.device)
+	ordinal, err := system.Find(b.flags.device)
 	if err != nil {
 		return err
 	}
